@@ -1,0 +1,1 @@
+"""The command `tpuctl`: commands by noun, and the views that show what they read."""

@@ -1,0 +1,1 @@
+"""The commands of `tpuctl`, one file a noun."""

@@ -1,0 +1,125 @@
+"""`tpuctl sandbox`: a TPU cloud on this machine.
+
+Everything heavy is in the background process; this file only starts, stops and asks it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sandbox import control
+
+app = typer.Typer(no_args_is_help=True, help="A TPU cloud on this machine, to try things in.")
+
+_FAILED, _NOT_FOUND = 1, 3
+
+
+@app.command()
+def up(
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 0,
+    config: Annotated[Path | None, typer.Option(help="Settings of the cloud, as JSON.")] = None,
+) -> None:
+    """Start the sandbox in the background."""
+    home = _home()
+    with _told():
+        if info := control.find(home / "sandbox"):
+            typer.echo(f"the sandbox is up already: {info.url}")
+            return
+        settings = control.read_settings(config) if config else None
+        info = control.start(home / "sandbox", port=port, settings=settings, bus=home / "state.db")
+    typer.echo(f"sandbox up: {info.url}\nnext: tpuctl sandbox status")
+
+
+@app.command()
+def down() -> None:
+    """Stop the sandbox and everything that runs on its hosts."""
+    with _told():
+        info = control.stop(_home() / "sandbox")
+    typer.echo(f"sandbox down: {info.url}")
+
+
+@app.command()
+def status(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show the requests, nodes and hosts that exist."""
+    with _told():
+        found = control.status(_home() / "sandbox")
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    typer.echo(f"sandbox up: {found['url']} (process {found['pid']})")
+    for line in _lines(found):
+        typer.echo(line)
+
+
+@app.command()
+def preempt(
+    node: Annotated[str, typer.Argument(help="The node, as `tpuctl sandbox status` names it.")],
+    *,
+    silent: Annotated[
+        bool, typer.Option("--silent", help="Kill at once, without a notice.")
+    ] = False,
+    notice_s: Annotated[
+        float | None, typer.Option(min=0, help="Seconds from the notice to the kill.")
+    ] = None,
+    host: Annotated[
+        list[int] | None, typer.Option(help="Give the notice to this host only; may be repeated.")
+    ] = None,
+) -> None:
+    """Take a node away, as Google does with spot capacity."""
+    if silent and (notice_s is not None or host):
+        raise typer.BadParameter("--silent gives no notice: drop --notice-s and --host")
+    with _told():
+        control.preempt(_home() / "sandbox", node, notice=not silent, notice_s=notice_s, hosts=host)
+    how = "killed" if silent else "has its notice"
+    typer.echo(f"node {node} {how}\nnext: tpuctl sandbox status")
+
+
+def _home() -> Path:
+    return Path(os.environ.get("TPUCTL_HOME") or Path.home() / ".tpuctl")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn the sandbox's refusals into a line on stderr, the next step, and an exit code."""
+    try:
+        yield
+    except control.ControlError as error:
+        step, code = _next_step(error)
+        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"next: {step}", err=True)
+        raise typer.Exit(code) from None
+
+
+def _next_step(error: control.ControlError) -> tuple[str, int]:
+    match error:
+        case control.NotUpError():
+            return "tpuctl sandbox up", _FAILED
+        case control.UnknownNameError():
+            return "tpuctl sandbox status shows all nodes and hosts", _NOT_FOUND
+        case control.StartError():
+            return "mend what the line above says, then: tpuctl sandbox up", _FAILED
+        case _:
+            return "tpuctl sandbox status", _FAILED
+
+
+def _lines(found: dict[str, object]) -> Iterator[str]:
+    """Show each collection as a small table."""
+    for title, key, columns in (
+        ("queued resource", "queuedResources", ("name", "zone", "state")),
+        ("node", "nodes", ("name", "zone", "accelerator_type", "state", "health")),
+        ("host", "hosts", ("name", "power", "pid", "ip")),
+    ):
+        rows = found[key]
+        assert isinstance(rows, list), "the sandbox answers lists"
+        for row in rows:
+            yield "  ".join((f"{title:<16}", *(str(row[column] or "-") for column in columns)))

@@ -1,0 +1,69 @@
+"""``python -m sandbox --home DIR [--port N] [--config FILE]``: serve in the foreground."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import logging
+import sys
+from pathlib import Path
+from typing import IO
+
+from sandbox import control
+from sandbox.errors import SettingsError
+from sandbox.pubsub import Memory, Publish
+from sandbox.settings import Settings
+from shared.errors import StateFileError
+
+
+def main() -> int:
+    """Run a sandbox until it is told to stop."""
+    options = _parse(sys.argv[1:])
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
+    try:
+        lock = _claim(options.home)
+        settings = Settings.parse(control.read_settings(options.config) if options.config else {})
+        # Heavy, and of no use when the settings are wrong.
+        from sandbox import server
+
+        built = server.build(options.home, settings, port=options.port, publish=_sink(options.bus))
+    except (SettingsError, control.StartError, StateFileError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - before there is a log
+        return 1
+    with lock:
+        server.serve(built, options.home)
+    return 0
+
+
+def _claim(home: Path) -> IO[bytes]:
+    """Take the home for this process; two starts at once must not both succeed."""
+    home.mkdir(parents=True, exist_ok=True)
+    lock = (home / "sandbox.lock").open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise control.StartError(f"the sandbox of {home} is up already") from None
+    return lock
+
+
+def _sink(path: Path | None) -> Publish:
+    if path is None:
+        return Memory()
+    from sandbox.bus import BusSink
+
+    return BusSink(path)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="sandbox", description=main.__doc__)
+    parser.add_argument("--home", type=Path, required=True, help="where its files are")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on; 0: any")
+    parser.add_argument("--config", type=Path, help="settings as JSON")
+    parser.add_argument("--bus", type=Path, help="state file whose bus takes what is published")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""What the Cloud TPU API refuses at once: bad names, types, zones, sizes, quota.
+
+Every check raises the error that the real service answers with, and changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sandbox.errors import (
+    ApiError,
+    already_exists,
+    invalid,
+    no_access,
+    quota_exceeded,
+)
+from sandbox.ledger import node_name, region_of
+from sandbox.resources import NodeSpec, NodeWish, zone_of
+from shared.core.catalog import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sandbox.ledger import Ledger
+
+_ID = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+_LABEL_KEY = re.compile(r"[a-z][-_a-z0-9]{0,62}")
+_LABEL_VALUE = re.compile(r"[-_a-z0-9]{0,63}")
+_METADATA_KEY = re.compile(r"[-_a-zA-Z0-9]{1,128}")
+
+# Compute Engine's limits for instance metadata.
+METADATA_VALUE_BYTES_MAX = 256 * 1024
+METADATA_BYTES_MAX = 512 * 1024
+LABELS_MAX = 64
+
+
+def check_location(ledger: Ledger, name: str) -> None:
+    """Refuse another project's or an unknown zone; fail for one that does not answer."""
+    zone = zone_of(name)
+    allowed = ledger.settings.zones
+    if name.split("/")[1] != ledger.settings.project or zone not in ledger.zones:
+        raise no_access(zone)
+    if allowed is not None and zone not in allowed:
+        raise no_access(zone)
+    if zone in ledger.settings.unreachable:
+        raise ApiError("UNAVAILABLE", f"Location {zone} is unavailable.")
+
+
+def check_id(field: str, value: str) -> None:
+    """Refuse an id that is not a name in the sense of RFC 1035."""
+    if not _ID.fullmatch(value):
+        raise invalid(
+            f"Invalid {field} '{value}': must start with a lowercase letter followed by up to "
+            "62 lowercase letters, numbers, or hyphens, and cannot end with a hyphen."
+        )
+
+
+def admit_node(ledger: Ledger, location: str, wish: NodeWish, tier: Tier) -> NodeSpec:
+    """Check a node against the catalogue and Google's limits."""
+    check_id("node_id", wish.node_id)
+    _check_hardware(ledger, zone_of(location), wish)
+    check_metadata(wish.metadata)
+    check_labels(wish.labels)
+    shape = ledger.catalog.accelerators[wish.accelerator_type]
+    return NodeSpec(wish, tier, hosts=shape.hosts, chips=shape.chips)
+
+
+def check_names_free(ledger: Ledger, location: str, specs: Sequence[NodeSpec]) -> None:
+    """Refuse node names that exist or are promised, or that come twice."""
+    taken = ledger.taken_node_names()
+    for spec in specs:
+        name = node_name(location, spec)
+        if name in taken:
+            raise already_exists(name)
+        taken.add(name)
+
+
+def check_quota(ledger: Ledger, location: str, specs: Sequence[NodeSpec]) -> None:
+    """Refuse more chips than the project may hold in the region."""
+    region = region_of(zone_of(location))
+    generation = ledger.catalog.accelerators[specs[0].accelerator_type].generation
+    tier = specs[0].tier
+    limit = ledger.settings.quota.get(f"{region}/{generation}/{tier}")
+    if limit is None:
+        return
+    wanted = sum(spec.chips for spec in specs)
+    if ledger.chips_held(region, generation, tier) + wanted > limit:
+        preemptible = "Preemptible" if tier is Tier.SPOT else ""
+        metric = f"TPU{generation.upper()}{preemptible}PerProjectPerRegionForTPUAPI"
+        raise quota_exceeded(metric, limit, region)
+
+
+def check_metadata(metadata: Mapping[str, str]) -> None:
+    """Refuse metadata over Compute Engine's limits."""
+    total = 0
+    for key, value in metadata.items():
+        size = len(value.encode())
+        total += len(key) + size
+        if not _METADATA_KEY.fullmatch(key):
+            raise invalid(f"Invalid metadata key '{key}'.")
+        if size > METADATA_VALUE_BYTES_MAX:
+            raise invalid(
+                f"Metadata value for key '{key}' is too large: {size} bytes, "
+                f"the maximum is {METADATA_VALUE_BYTES_MAX}."
+            )
+    if total > METADATA_BYTES_MAX:
+        raise invalid(f"Metadata is too large: {total} bytes, the maximum is {METADATA_BYTES_MAX}.")
+
+
+def check_labels(labels: Mapping[str, str]) -> None:
+    """Refuse labels that Google Cloud does not allow."""
+    if len(labels) > LABELS_MAX:
+        raise invalid(f"Too many labels: {len(labels)}, the maximum is {LABELS_MAX}.")
+    for key, value in labels.items():
+        if not (_LABEL_KEY.fullmatch(key) and _LABEL_VALUE.fullmatch(value)):
+            raise invalid(f"Invalid label '{key}': '{value}'.")
+
+
+def _check_hardware(ledger: Ledger, zone: str, wish: NodeWish) -> None:
+    shape = ledger.catalog.accelerators.get(wish.accelerator_type)
+    offer = ledger.catalog.generations[shape.generation] if shape else None
+    if offer is None or zone not in offer.zones:
+        raise invalid(
+            "Cloud TPU received a bad request. the accelerator "
+            f"{wish.accelerator_type} was not found in zone {zone} [EID: 0x7d3f1a0c]"
+        )
+    if wish.runtime_version not in (
+        offer.runtime_version,
+        *ledger.settings.runtime_versions,
+    ):
+        raise invalid(
+            "Cloud TPU received a bad request. Invalid runtimeVersion "
+            f"'{wish.runtime_version}' for {wish.accelerator_type} [EID: 0x7d3f1a0d]"
+        )

@@ -1,0 +1,139 @@
+"""Everything the simulated cloud knows, and the bookkeeping that all of its parts share.
+
+Holds no rule about what may become of what; those are in ``nodes.py`` and ``queued.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sandbox.resources import (
+    Host,
+    Node,
+    Operation,
+    QueuedResource,
+    location_of,
+    zone_of,
+)
+from sandbox.timers import Timers
+from shared.catalog_data import load_catalog
+from shared.core.catalog import Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from random import Random
+
+    from sandbox.errors import ApiError
+    from sandbox.resources import NodeSpec
+    from sandbox.settings import Settings
+
+
+class Ledger:
+    """The records by name, the timers, the time and the source of chance.
+
+    ``pending`` holds queued resources whose create operation still runs: they do not exist
+    yet, but hold their name and their quota.
+    """
+
+    def __init__(self, settings: Settings, *, now: float, chance: Random) -> None:
+        self.settings = settings
+        self.now = now
+        self.chance = chance
+        self.catalog = load_catalog()
+        self.zones = frozenset(
+            zone for offer in self.catalog.generations.values() for zone in offer.zones
+        )
+        self.timers = Timers()
+        self.queued: dict[str, QueuedResource] = {}
+        self.pending: dict[str, QueuedResource] = {}
+        self.nodes: dict[str, Node] = {}
+        self.hosts: dict[str, Host] = {}
+        self.operations: dict[str, Operation] = {}
+        self._operation_of_request: dict[tuple[str, str], str] = {}
+
+    def after(self, delay_s: float, kind: str, target: str, detail: str = "") -> None:
+        """Set a timer from now on."""
+        self.timers.set(self.now + delay_s, kind, target, detail)
+
+    # --- Operations ---------------------------------------------------------------------------
+
+    def start_operation(self, verb: str, target: str) -> Operation:
+        """Record that a long-running call was accepted."""
+        unique = f"{int(self.now * 1000)}-{self.chance.getrandbits(48):012x}"
+        name = f"{location_of(target)}/operations/operation-{unique}"
+        self.operations[name] = Operation(name, verb, target, self.now)
+        return self.operations[name]
+
+    def end_operation(
+        self,
+        name: str,
+        *,
+        result: QueuedResource | Node | None = None,
+        error: ApiError | None = None,
+    ) -> None:
+        """Record how a long-running call ended."""
+        operation = self.operations[name]
+        assert operation.ended_at is None, "an operation ends once"
+        status = error.rpc_status() if error else None
+        self.operations[name] = replace(operation, ended_at=self.now, result=result, error=status)
+
+    def open_operations(self, verb: str, target: str) -> list[str]:
+        """Return the names of the calls of this kind that still run."""
+        return [
+            operation.name
+            for operation in self.operations.values()
+            if (operation.verb, operation.target, operation.ended_at) == (verb, target, None)
+        ]
+
+    def repeated(self, target: str, request_id: str) -> Operation | None:
+        """Return the operation that an earlier call with this request id started."""
+        name = self._operation_of_request.get((target, request_id)) if request_id else None
+        return self.operations[name] if name else None
+
+    def remember_request(self, request_id: str, operation: Operation) -> None:
+        """Let a repetition of this request find its operation."""
+        if request_id:
+            self._operation_of_request[(operation.target, request_id)] = operation.name
+
+    # --- What is used -------------------------------------------------------------------------
+
+    def nodes_of(self, queued_resource: str) -> list[Node]:
+        """Return the nodes that exist for a queued resource."""
+        return [node for node in self.nodes.values() if node.queued_resource == queued_resource]
+
+    def taken_node_names(self) -> set[str]:
+        """Return every node name that exists or is promised to a queued resource."""
+        promised = {
+            node_name(location_of(queued.name), spec)
+            for queued in (*self.pending.values(), *self.queued.values())
+            for spec in queued.specs
+        }
+        return promised | set(self.nodes)
+
+    def chips_held(self, region: str, generation: str, tier: Tier) -> int:
+        """Return the chips that count against a quota: also suspended and failed requests."""
+        return sum(
+            spec.chips
+            for name, spec in self._holders()
+            if region_of(zone_of(name)) == region
+            and self.catalog.accelerators[spec.accelerator_type].generation == generation
+            and spec.tier == tier
+        )
+
+    def _holders(self) -> Iterable[tuple[str, NodeSpec]]:
+        for queued in (*self.pending.values(), *self.queued.values()):
+            yield from ((queued.name, spec) for spec in queued.specs)
+        for node in self.nodes.values():
+            if not node.queued_resource:
+                yield node.name, node.spec
+
+
+def node_name(location: str, spec: NodeSpec) -> str:
+    """Return the full name of the node that a spec asks for."""
+    return f"{location}/nodes/{spec.wish.node_id}"
+
+
+def region_of(zone: str) -> str:
+    """Return the region that a zone lies in."""
+    return zone.rpartition("-")[0]

@@ -1,0 +1,149 @@
+"""The metadata tree of one host, and how it is shown: pure, no server here.
+
+Keys are Google's. In JSON they turn to camelCase, except below ``attributes``, and numbered ones
+to a list; as text, a directory is a listing and a value is itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sandbox.resources import Host, Node, short, zone_of
+from shared.core.catalog import Tier
+
+Tree: TypeAlias = Mapping[str, "Tree | str"]
+
+SERVICE_ACCOUNT = "default"
+SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+_TPU_PORT = 8470
+
+
+class Attributes(dict[str, str]):
+    """A directory whose keys users chose: they are shown as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One answer: its text, its type, and the tag that tells whether it has changed."""
+
+    text: str
+    content_type: str
+    etag: str
+
+
+def email_of(project: str) -> str:
+    """Return the service account that all hosts of the sandbox run as."""
+    return f"tpu-hosts@{project}.iam.gserviceaccount.com"
+
+
+def tree_of(host: Host, node: Node, endpoints: str) -> Tree:
+    """Build all that a host can read about itself.  ``endpoints`` lists its node's hosts."""
+    project = node.name.split("/")[1]
+    account = {"aliases": "default", "email": email_of(project), "scopes": SCOPE}
+    is_spot = node.spec.tier is Tier.SPOT
+    instance: dict[str, Tree | str] = {
+        "attributes": _attributes(host, node, endpoints),
+        "hostname": f"{host.hostname}.{zone_of(node.name)}.c.{project}.internal",
+        "id": str(host.id),
+        "maintenance-event": host.maintenance_event,
+        "name": host.hostname,
+        "network-interfaces": {"0": {"ip": host.ip}},
+        "preempted": "TRUE" if host.is_preempted else "FALSE",
+        "scheduling": {
+            "automatic-restart": "FALSE",
+            "on-host-maintenance": "TERMINATE",
+            "preemptible": "TRUE" if is_spot else "FALSE",
+        },
+        "service-accounts": {SERVICE_ACCOUNT: account, email_of(project): account},
+        "zone": f"projects/0/zones/{zone_of(node.name)}",
+    }
+    if host.upcoming_maintenance is not None:
+        instance["upcoming-maintenance"] = host.upcoming_maintenance
+    return {
+        "instance": instance,
+        "project": {"attributes": Attributes(), "numeric-project-id": "0", "project-id": project},
+    }
+
+
+def find(tree: Tree, path: str) -> Tree | str | None:
+    """Return the directory or value at a path, or None."""
+    place: Tree | str | None = tree
+    for part in filter(None, path.split("/")):
+        place = place.get(part) if isinstance(place, Mapping) else None
+    return place
+
+
+def show(place: Tree | str, *, recursive: bool, alt: str) -> View:
+    """Show a directory or a value as Google's metadata server does."""
+    is_tree = isinstance(place, Mapping)
+    if alt == "json" or (is_tree and recursive and alt != "text"):
+        text, content_type = json.dumps(_camel(place)), "application/json"
+    elif isinstance(place, Mapping):
+        lines = _flat(place, "") if recursive else _listing(place)
+        text, content_type = "".join(f"{line}\n" for line in lines), "application/text"
+    else:
+        text, content_type = place, "application/text"
+    etag = hashlib.sha256(json.dumps(place, sort_keys=True).encode()).hexdigest()[:16]
+    return View(text, content_type, etag)
+
+
+def _attributes(host: Host, node: Node, endpoints: str) -> Attributes:
+    wish = node.spec.wish
+    tpu_env = {
+        "ACCELERATOR_TYPE": wish.accelerator_type,
+        "NODE_ID": short(node.name),
+        "RUNTIME_VERSION": wish.runtime_version,
+        "WORKER_ID": str(host.index),
+        "ZONE": zone_of(node.name),
+    }
+    return Attributes(
+        {
+            "accelerator-type": wish.accelerator_type,
+            "agent-worker-number": str(host.index),
+            "instance-id": short(node.name),
+            "tpu-env": "".join(f"{key}: '{value}'\n" for key, value in tpu_env.items()),
+            "worker-network-endpoints": endpoints,
+            **host.attributes,
+        }
+    )
+
+
+def endpoints_of(hosts: list[Host]) -> str:
+    """List a node's hosts as JAX reads them: ``id:port:ip``, separated by commas."""
+    return ",".join(f"{host.hostname}:{_TPU_PORT}:{host.ip}" for host in hosts)
+
+
+def _listing(place: Tree) -> list[str]:
+    return [f"{key}/" if isinstance(value, Mapping) else key for key, value in place.items()]
+
+
+def _flat(place: Tree, prefix: str) -> list[str]:
+    lines = []
+    for key, value in place.items():
+        if isinstance(value, Mapping):
+            lines += _flat(value, f"{prefix}{key}/")
+        else:
+            lines.append(f"{prefix}{key} {value}")
+    return lines
+
+
+def _camel(place: Tree | str) -> object:
+    if isinstance(place, str):
+        return place
+    if isinstance(place, Attributes):
+        return dict(place)
+    if place and all(key.isdecimal() for key in place):
+        return [_camel(value) for value in place.values()]
+    return {_camel_key(key): _camel(value) for key, value in place.items()}
+
+
+def _camel_key(key: str) -> str:
+    """Turn a key to camelCase, but not an e-mail address."""
+    if "@" in key:
+        return key
+    return re.sub(r"-([a-z])", lambda match: match[1].upper(), key)
