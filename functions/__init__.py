@@ -1,0 +1,1 @@
+"""The deployed functions, one file each; thin: decode, call the use case, answer."""

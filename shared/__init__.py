@@ -1,0 +1,1 @@
+"""What the functions, the command line and the tests share."""

@@ -1,0 +1,1 @@
+"""The ports on real services, one file a service."""

@@ -1,0 +1,64 @@
+"""What Google's client libraries raise, read once: a status name and a text.
+
+The status names are those of ``google.rpc.Code``. Over HTTP several of them share a number, so
+the name in the body wins; requests that got no answer at all count as UNAVAILABLE.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import requests.exceptions
+from google.api_core import exceptions as api
+from google.auth import exceptions as auth
+
+# Everything a call to Google can raise when it fails.
+GOOGLE_ERRORS: Final = (
+    api.GoogleAPIError,
+    auth.GoogleAuthError,
+    requests.exceptions.RequestException,
+)
+
+_STATUS_OF_HTTP: Final = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    409: "ALREADY_EXISTS",
+    412: "FAILED_PRECONDITION",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call failed: ``http`` is 0 when there was no answer."""
+
+    status: str
+    http: int
+    text: str
+
+
+def failure_of(error: Exception) -> Failure:
+    """Read any of ``GOOGLE_ERRORS``."""
+    if isinstance(error, api.RetryError) and isinstance(error.cause, GOOGLE_ERRORS):
+        return failure_of(error.cause)
+    if isinstance(error, api.GoogleAPICallError):
+        http = int(error.code or 0)
+        status = _status_in_body(error) or _STATUS_OF_HTTP.get(http, "UNKNOWN")
+        return Failure(status, http, str(error.message))
+    is_refused = isinstance(error, (auth.DefaultCredentialsError, auth.RefreshError))
+    return Failure("UNAUTHENTICATED" if is_refused else "UNAVAILABLE", 0, str(error))
+
+
+def _status_in_body(error: api.GoogleAPICallError) -> str:
+    """Return the status name that Google's APIs put beside code and message."""
+    try:
+        return str(error.response.json()["error"]["status"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return ""

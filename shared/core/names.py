@@ -1,0 +1,74 @@
+"""Names in the cloud and in the bucket: pure functions of what they stand for.
+
+Whoever repeats an effect arrives at the same name; that is what makes repeats harmless.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+LABEL_INSTALLATION = "tpuctl-installation"
+LABEL_SLICE = "tpuctl-slice"
+LABEL_GENERATION = "tpuctl-generation"
+LABEL_BID = "tpuctl-bid"
+
+_CLOUD_NAME = re.compile(r"tpuctl-([a-z0-9]{6})-([a-z0-9]{8})-g(\d+)-b(\d+)")
+# Google allows 63 characters; the pieces below need at most 41.
+CLOUD_NAME_CHARS_MAX = 63
+
+
+def cloud_name(installation: str, slice_uid: str, generation: int, bid: str) -> str:
+    """Name a queued resource and its node."""
+    name = f"tpuctl-{installation}-{slice_uid}-g{generation}-b{bid}"
+    assert _CLOUD_NAME.fullmatch(name), f"{name} is one of our cloud names"
+    assert len(name) <= CLOUD_NAME_CHARS_MAX, f"{name} fits Google's limit"
+    return name
+
+
+def parse_cloud_name(name: str) -> tuple[str, str, int, str] | None:
+    """Return (installation, slice uid, generation, bid), or None for a name that is not ours."""
+    match = _CLOUD_NAME.fullmatch(name)
+    if match is None:
+        return None
+    return match[1], match[2], int(match[3]), match[4]
+
+
+def labels(installation: str, slice_uid: str, generation: int, bid: str) -> Mapping[str, str]:
+    """Label a node, so that the sweep can tell ours from others'."""
+    return {
+        LABEL_INSTALLATION: installation,
+        LABEL_SLICE: slice_uid,
+        LABEL_GENERATION: str(generation),
+        LABEL_BID: bid,
+    }
+
+
+def mandate_object(slice_uid: str, generation: int) -> str:
+    """Name the mandate of one generation."""
+    return f"control/mandates/{slice_uid}/g{generation}.json"
+
+
+def spec_object(sha256: str) -> str:
+    """Name a job spec by its content."""
+    return f"control/specs/{sha256}.json"
+
+
+def code_object(sha256: str) -> str:
+    """Name a code bundle by its content."""
+    return f"code/{sha256}.tar.gz"
+
+
+def log_prefix(job: str, attempt: int | None = None, host: int | None = None) -> str:
+    """Name the folder of a job's logs, of one attempt's, or of one host's."""
+    parts = ["logs", job]
+    if attempt is not None:
+        parts.append(str(attempt))
+        if host is not None:
+            parts.append(str(host))
+    return "/".join(parts) + "/"
+
+
+def run_folder(root: str, job: str, run: int) -> str:
+    """Name the folder of one run: a rerun never writes where an earlier run wrote."""
+    return f"{root.rstrip('/')}/{job}/run-{run}"
