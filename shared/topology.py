@@ -83,8 +83,7 @@ EMBEDDED_SUBSCRIPTIONS: tuple[Subscription, ...] = tuple(
 
 # Firestore makes the indexes of one field by itself; those of several must be declared there.
 INDEXES: tuple[Index, ...] = (
-    Index("jobs", ("due_at",)),
-    Index("jobs", ("number",)),
+    Index("jobs", ("owner", "number")),
     Index("jobs", ("created_at",)),
     Index("jobs", ("owner", "created_at")),
     Index("slices", ("due_at",)),

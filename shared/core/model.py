@@ -26,7 +26,8 @@ class Writer:
     """The last attempt that was allowed to write, and whether it is known to be dead.
 
     ``end_sequence`` is the first mandate after the start; ``end_written_at`` the read time of
-    the first load that saw it written.
+    the first load that saw it written, ``absent_at`` the first time after it that every trace
+    of the bid was missing.
     """
 
     attempt: int
@@ -39,6 +40,7 @@ class Writer:
     lease_s: float
     end_sequence: int | None = None
     end_written_at: datetime | None = None
+    absent_at: datetime | None = None
     dead: str = ""
 
 
@@ -75,12 +77,14 @@ class Job:
     spec_sha256: str
     created_at: datetime
     slice: str
+    slice_uid: str
     stage: Stage = Stage.QUEUED
     stage_since: datetime | None = None
     summary: str = ""
     reason: str = ""
     revision: int = 0
-    due_at: datetime | None = None
+    accelerator_type: str = ""
+    zone: str = ""
     attempt: int = NO_ATTEMPT
     run: int = 0
     resumes: int = 0
@@ -88,6 +92,7 @@ class Job:
     kill: bool = False
     writer: Writer | None = None
     ending: Ending | None = None
+    finishing_since: datetime | None = None
     spent: Spent = field(default_factory=Spent)
     progress: Progress | None = None
     checkpoint: Checkpoint | None = None
@@ -96,7 +101,6 @@ class Job:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     prepare_since: datetime | None = None
-    preparing_for: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -296,7 +300,7 @@ class Slice:
     held_until: datetime | None = None
     generation: int = 0
     generations: tuple[Generation, ...] = ()
-    bids_made: int = 0
+    zone_turn: int = 0
     next_bid_at: datetime | None = None
     due_at: datetime | None = None
     summary: str = ""

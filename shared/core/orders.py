@@ -1,0 +1,55 @@
+"""Users' orders: what a command says, and the document that holds its outcome.
+
+The client makes every id, so the same order given twice is one order (docs/protocol.md §7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+COMMAND_VERSION = 1
+
+
+class OrderKind(StrEnum):
+    """What can be ordered."""
+
+    SUBMIT = "submit"
+    STOP = "stop"
+    RESUME = "resume"
+    RERUN = "rerun"
+    RELEASE = "release"
+
+
+class Verdict(StrEnum):
+    """What became of an order."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One order of a user, as it travels on the topic ``commands``."""
+
+    id: str
+    kind: OrderKind
+    owner: str
+    args: Mapping[str, object] = field(default_factory=dict)
+    version: int = COMMAND_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The document ``commands/{id}``: written in the commit that carries the order out."""
+
+    id: str
+    kind: OrderKind
+    owner: str
+    outcome: Verdict
+    reason: str
+    job: str
+    number: int
+    created_at: datetime
