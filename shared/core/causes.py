@@ -111,22 +111,22 @@ def classify(end: HostAttempt) -> Cause:
     return _by_text(end)
 
 
-def judge(hosts: Sequence[Host], *, attempt: int, boots: Mapping[str, str]) -> Verdict:
+def judge(hosts: Sequence[Host], *, job: str, attempt: int, boots: Mapping[str, str]) -> Verdict:
     """Pick the cause of an attempt from the ends of its hosts; the best rank wins."""
-    ends = [(classify(host.attempt), host) for host in hosts if ended(host, attempt)]
+    ends = [(classify(host.attempt), host) for host in hosts if ended(host, job, attempt)]
     ends += [(Cause.REBOOTED, host) for host in hosts if rebooted(host, boots)]
     if not ends:
         return Verdict(Cause.HOST_LOST, None, None, None, "")
     cause, host = min(ends, key=lambda end: (RANK.index(end[0]), end[1].host))
-    if cause is Cause.SUCCEEDED and any(_told(host, attempt) for host in hosts):
+    if cause is Cause.SUCCEEDED and any(_told(host, job, attempt) for host in hosts):
         cause = Cause.DRAINED
     end = host.attempt
     return Verdict(cause, host.host, end.exit_code, end.signal, end.evidence)
 
 
-def ended(host: Host, attempt: int) -> bool:
+def ended(host: Host, job: str, attempt: int) -> bool:
     """The attempt is over on this host."""
-    return host.attempt.number == attempt and host.attempt.ended
+    return host.attempt.belongs_to(job, attempt) and host.attempt.ended
 
 
 def rebooted(host: Host, boots: Mapping[str, str]) -> bool:
@@ -143,5 +143,5 @@ def _by_text(end: HostAttempt) -> Cause:
     return Cause.ERROR
 
 
-def _told(host: Host, attempt: int) -> bool:
-    return host.attempt.number == attempt and host.attempt.told
+def _told(host: Host, job: str, attempt: int) -> bool:
+    return host.attempt.belongs_to(job, attempt) and host.attempt.told

@@ -28,6 +28,15 @@ class HostAttempt:
         """The command is over on this host."""
         return self.ended_at is not None
 
+    @property
+    def is_clean(self) -> bool:
+        """It succeeded, of its own accord."""
+        return self.ended and self.exit_code == 0 and not self.told and not self.killed_by
+
+    def belongs_to(self, job: str, number: int) -> bool:
+        """It is that attempt of that job: numbers alone repeat between jobs."""
+        return (self.job, self.number) == (job, number)
+
 
 @dataclass(frozen=True, slots=True)
 class HostSetup:

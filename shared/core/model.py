@@ -101,6 +101,8 @@ class Job:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     prepare_since: datetime | None = None
+    prepared_at: datetime | None = None
+    evidence: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -135,6 +137,7 @@ class Attempt:
     prepared_at: datetime | None = None
     process_at: datetime | None = None
     first_step_at: datetime | None = None
+    from_step: int | None = None
     start_step: int | None = None
     last_step: int | None = None
     checkpoint_step: int | None = None
@@ -197,6 +200,7 @@ class Bid:
     lost_cause: Cause | None = None
     state: str = ""
     detail: str = ""
+    refused: bool = False
     node_uid: str = ""
     ready_at: datetime | None = None
     booted_at: datetime | None = None
@@ -237,6 +241,8 @@ class Mandate:
     run: Mapping[str, object] = field(default_factory=dict)
     lease_s: float = 0.0
     grace_s: float = 0.0
+    tries: int = 0
+    rings: bool = False
     rung: int = 0
 
     @property

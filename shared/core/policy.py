@@ -52,6 +52,8 @@ class Policy:
     snapshot_s: float = 300.0
     progress_s: float = 60.0
     log_s: float = 60.0
+    # An agent that did not ping its supervisor for this long dies with its workload.
+    supervise_s: float = 60.0
 
 
 # What makes a rehearsal on one machine quick; everything else stays as on Google Cloud.

@@ -1,0 +1,153 @@
+"""Write what was decided: one atomic commit, with the events that it causes in the outbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from shared.app.context import App
+from shared.app.load import Loaded, attempt_path, job_path, slice_path
+from shared.app.messages import MessageKind, Wake, message, wake_launch, wake_recovery
+from shared.app.relay import relay
+from shared.core.codec import to_fields
+from shared.core.schedule import uncreated, undeleted, unrung, unwritten
+from shared.core.situation import Situation
+from shared.errors import ControlPlaneError
+from shared.log import get
+from shared.ports import Create, Fields, Guard, Message, Replace, Write
+from shared.topology import Topic
+
+LAUNCH, RECOVERY = "launch", "recovery"
+_log = get("commit")
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What goes into the same commit beside a situation: other documents and wakes."""
+
+    writes: tuple[Write, ...] = ()
+    wakes: tuple[Wake, ...] = ()
+
+
+@dataclass(slots=True)
+class _Outbox:
+    """Events of one commit; their ids contain the revision that the commit makes."""
+
+    prefix: str
+    at: datetime
+    writes: list[Write] = field(default_factory=list)
+    events: list[tuple[str, Topic, Message]] = field(default_factory=list)
+
+    def add(self, topic: Topic, event: Message) -> None:
+        path = f"outbox/{self.prefix}-{len(self.events)}"
+        fields: Fields = {
+            "topic": str(topic),
+            "data": event.data.decode(),
+            "attributes": dict(event.attributes),
+            "created_at": self.at,
+        }
+        self.events.append((path, topic, event))
+        self.writes.append(Create(path, fields))
+
+
+def commit(
+    app: App, loaded: Loaded, decided: Situation, *, who: str, extra: Extra | None = None
+) -> Situation | None:
+    """Write a decision, publish what it causes, and return it as it stands now.
+
+    None when there was nothing to write.  Raises Conflict when somebody else was first.
+    """
+    extra = extra or Extra()
+    before, after = loaded.situation, _revised(loaded.situation, decided)
+    writes = [*_documents(loaded, before, after), *extra.writes]
+    if not any(not isinstance(write, Guard) for write in writes):
+        return None
+    outbox = _Outbox(f"{after.slice.uid}-{after.slice.revision:08d}", after.now)
+    for wake in (*_wakes(after, who), *extra.wakes):
+        outbox.add(wake.topic, wake.message())
+    for event in _alerts(after, who):
+        outbox.add(Topic.ALERTS, event)
+    app.store.commit([*writes, *_notes(after, who), *outbox.writes])
+    for note in after.notes:
+        _log.info("%s %s %s: %s", who, after.slice.name, note.event, note.text)
+    _publish(app, outbox)
+    return replace(after, notes=(), ledger=())
+
+
+def _revised(before: Situation, after: Situation) -> Situation:
+    """Raise the revision of each document that changed; the slice's with every commit."""
+    job = after.job
+    if job is not None and job != before.job:
+        job = replace(job, revision=job.revision + 1)
+    is_changed = (after.slice, job, after.attempts) != (before.slice, before.job, before.attempts)
+    slice_ = after.slice
+    if is_changed:
+        slice_ = replace(slice_, revision=slice_.revision + 1)
+    return replace(after, job=job, slice=slice_)
+
+
+def _documents(loaded: Loaded, before: Situation, after: Situation) -> Iterator[Write]:
+    yield _write(loaded, slice_path(after.slice.name), before.slice, after.slice)
+    if after.job is not None:
+        yield _write(loaded, job_path(after.job.id), before.job, after.job)
+    known = {attempt.number: attempt for attempt in before.attempts}
+    for attempt in after.attempts:
+        old = known.get(attempt.number)
+        if attempt != old:
+            path = attempt_path(attempt.job, attempt.number)
+            yield _write(loaded, path, old, attempt)
+    for line in after.ledger:
+        yield Create(f"ledger/{line.id}", to_fields(line))
+
+
+def _write(loaded: Loaded, path: str, old: object, new: object) -> Write:
+    token = loaded.tokens.get(path)
+    if token is None:
+        return Create(path, to_fields(new))
+    return Guard(path, token) if old == new else Replace(path, to_fields(new), token)
+
+
+def _notes(after: Situation, who: str) -> Iterator[Write]:
+    """Write each sentence under a key that sorts by time."""
+    where = job_path(after.job.id) if after.job else slice_path(after.slice.name)
+    stamp = f"{after.now:%Y%m%dT%H%M%S.%f}-{after.slice.revision:06d}"
+    for index, note in enumerate(after.notes):
+        fields: Fields = {"at": after.now, "who": who, "event": str(note.event), "text": note.text}
+        yield Create(f"{where}/timeline/{stamp}-{index:02d}", fields)
+
+
+def _wakes(after: Situation, who: str) -> Iterator[Wake]:
+    """Wake the owners of what is open now, unless the owner is the one who commits."""
+    name = after.slice.name
+    if who != LAUNCH and (unwritten(after) or unrung(after)):
+        yield wake_launch(name, "mandate")
+    if who != RECOVERY and (uncreated(after) or undeleted(after)):
+        yield wake_recovery(name, "bids")
+
+
+def _alerts(after: Situation, who: str) -> Iterator[Message]:
+    for note in after.notes:
+        if note.public:
+            yield message(MessageKind.ALERT, _alert(after, who, str(note.event), note.text))
+
+
+def _alert(after: Situation, who: str, event: str, text: str) -> Mapping[str, object]:
+    return {
+        "event": event,
+        "text": text,
+        "who": who,
+        "slice": after.slice.name,
+        "job": after.job.id if after.job else "",
+        "number": after.job.number if after.job else 0,
+        "name": after.job.name if after.job else "",
+        "at": after.now.isoformat(),
+    }
+
+
+def _publish(app: App, outbox: _Outbox) -> None:
+    """Publish what was committed; what fails here is relayed by the next tick."""
+    try:
+        relay(app, outbox.events)
+    except ControlPlaneError as error:
+        _log.warning("the outbox waits for the tick: %s", error)

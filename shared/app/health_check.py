@@ -1,0 +1,130 @@
+"""health_check: the tick. Observe from outside, and make up for every message that was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from shared.app.context import App
+from shared.app.messages import MessageKind, Wake, message, wake_launch, wake_recovery
+from shared.app.observing import Look, observation
+from shared.app.orphans import report_orphans
+from shared.app.relay import relay_old
+from shared.app.settle import settle
+from shared.core.cloud import Listing
+from shared.core.codec import from_fields
+from shared.core.model import Bid, BidStage, Slice
+from shared.errors import ControlPlaneError
+from shared.log import get
+from shared.ports import Create, Query, Replace, Where
+from shared.topology import Topic
+
+TICK = "control/tick"
+SLICES_MAX = 1000
+# An event that is older than this was not relayed by whoever committed it.
+OUTBOX_AGE_S = 1.0
+_log = get("health_check")
+
+
+def run(app: App) -> None:
+    """One tick.  Each part runs whatever becomes of the others."""
+    at = _begin(app)
+    for part in (_canary, _relay, _due, _observe):
+        try:
+            part(app, at)
+        except ControlPlaneError as error:
+            _log.warning("%s: %s", part.__name__.strip("_"), error)
+
+
+def _begin(app: App) -> datetime:
+    """Write that a tick began, and return the Store's time."""
+    document = app.store.get(TICK)
+    now = document.read_at if document else app.clock.now()
+    write = Replace(TICK, {"at": now}, document.token) if document else Create(TICK, {"at": now})
+    app.store.commit([write])
+    return now
+
+
+def _canary(app: App, at: datetime) -> None:
+    """Send a message the way that agents do: silence counts only while these come through."""
+    app.bus.publish(Topic.REPORTS, [message(MessageKind.CANARY, {"at": at.isoformat()})])
+
+
+def _relay(app: App, at: datetime) -> None:
+    """Publish what was committed and not published."""
+    count = relay_old(app, at - timedelta(seconds=OUTBOX_AGE_S))
+    if count:
+        _log.info("relayed %d events", count)
+
+
+def _due(app: App, at: datetime) -> None:
+    """Wake the owners of whatever waits for something that should have come by now."""
+    query = Query("slices", (Where("due_at", "<=", at),), order_by="due_at", limit=SLICES_MAX)
+    names = [str(document.fields["name"]) for document in app.store.query(query)]
+    _wake(app, [wake_launch(name, "due") for name in names])
+    _wake(app, [wake_recovery(name, "due") for name in names])
+
+
+def _observe(app: App, at: datetime) -> None:
+    """List the cloud, then read the slices, and write down where they differ."""
+    zones = sorted({zone for slice_ in _live(app) for zone in _zones(slice_)})
+    if not zones:
+        return
+    listing = app.slices.list(zones)
+    for problem in listing.problems:
+        _log.warning("listing: %s", problem)
+    slices = _live(app)
+    for slice_ in slices:
+        looks = _looks(app, slice_, listing)
+        if looks:
+            settle(app, slice_.name, who="health_check", change=observation(looks, at))
+    known = frozenset(
+        bid.name for slice_ in slices for bid in _bids(slice_) if bid.stage is not BidStage.GONE
+    )
+    report_orphans(app, listing.requests, known)
+
+
+def _looks(app: App, slice_: Slice, listing: Listing) -> Mapping[str, Look]:
+    """What the listing says of a slice's bids; what it misses is asked for directly."""
+    found = {request.name: request for request in listing.requests}
+    looks: dict[str, Look] = {}
+    for bid in _bids(slice_):
+        if bid.gone_at is not None:
+            continue
+        if bid.name in found:
+            looks[bid.name] = found[bid.name]
+        elif bid.zone in listing.complete and _may_be_missed(bid):
+            looks.update(_ask(app, bid))
+    return looks
+
+
+def _may_be_missed(bid: Bid) -> bool:
+    """A bid that nobody asked for yet is not missing."""
+    return bid.stage is not BidStage.INTENDED or bid.is_condemned
+
+
+def _ask(app: App, bid: Bid) -> Mapping[str, Look]:
+    """Look directly: only a true 404 is absence, and a create may take its time."""
+    if bid.stage is BidStage.REQUESTED and bid.operation:
+        error = app.slices.operation_error(bid.operation)
+        if error:
+            return {bid.name: error}
+    return {bid.name: app.slices.get(bid.zone, bid.name)}
+
+
+def _live(app: App) -> list[Slice]:
+    query = Query("slices", (Where("live", "==", True),), limit=SLICES_MAX)  # noqa: FBT003
+    return [from_fields(Slice, document.fields) for document in app.store.query(query)]
+
+
+def _zones(slice_: Slice) -> set[str]:
+    return {*slice_.zones, *(bid.zone for bid in _bids(slice_))}
+
+
+def _bids(slice_: Slice) -> list[Bid]:
+    return [bid for generation in slice_.generations for bid in generation.bids]
+
+
+def _wake(app: App, wakes: Sequence[Wake]) -> None:
+    if wakes:
+        app.bus.publish(wakes[0].topic, [wake.message() for wake in wakes])

@@ -1,0 +1,52 @@
+"""Looks at the cloud as changes of documents: applied to whatever the documents are by then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from shared.app.perform import Mark
+from shared.core.cloud import CloudRequest
+from shared.core.model import Bid, BidStage
+from shared.core.observe import absent, never_came, seen
+from shared.core.situation import Situation
+
+# A bid as the cloud shows it; None for a direct 404; a text for a create that failed.
+Look = CloudRequest | None | str
+
+
+def observation(looks: Mapping[str, Look], at: datetime) -> Mark:
+    """Take in looks at bids, by name, that began after ``at``.  Older than what is known: no-op."""
+
+    def mark(now: Situation) -> Situation:
+        for generation in now.slice.generations:
+            for bid in generation.bids:
+                if bid.name in looks and _is_news(bid, at):
+                    now = now.with_bid(generation, _kept_quiet(bid, _take(bid, looks, at)))
+        return now
+
+    return mark
+
+
+def _is_news(bid: Bid, at: datetime) -> bool:
+    """A look that began before the bid was decided, or before the last look, says nothing."""
+    is_over = bid.stage is BidStage.GONE or at < bid.intended_at
+    return not is_over and (bid.observed_at is None or at > bid.observed_at)
+
+
+def _take(bid: Bid, looks: Mapping[str, Look], at: datetime) -> Bid:
+    look = looks[bid.name]
+    if look is None:
+        return absent(bid, at)
+    if isinstance(look, str):
+        return never_came(bid, look, at)
+    return seen(bid, look, at)
+
+
+def _kept_quiet(old: Bid, new: Bid) -> Bid:
+    """Do not write a document only to say when it was looked at."""
+    only_times = replace(new, observed_at=old.observed_at)
+    if not old.is_condemned:
+        only_times = replace(only_times, stopped_at=old.stopped_at or new.stopped_at)
+    return old if only_times == old else new

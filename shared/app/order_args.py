@@ -1,0 +1,107 @@
+"""What stands in a command, checked: a user's order comes from outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from shared.core.orders import OrderKind
+from shared.core.spec_text import Slug
+from shared.errors import InvalidRequest
+
+Id = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][-a-zA-Z0-9_]{0,63}$")]
+JobId = Annotated[str, Field(pattern=r"^[a-z0-9]{12}$")]
+SliceUid = Annotated[str, Field(pattern=r"^[a-z0-9]{8}$")]
+
+
+class _Order(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1]
+    id: Id
+    owner: Slug
+
+
+class SubmitArgs(BaseModel):
+    """A new job, on a new slice or on one that is there."""
+
+    job: JobId
+    spec: Mapping[str, object]
+    on: Slug | None = None
+    slice: Slug | None = None
+    slice_uid: SliceUid
+
+
+class StopArgs(BaseModel):
+    """The end of a job, with its grace or without."""
+
+    job: JobId
+    kill: bool = False
+
+
+class AgainArgs(BaseModel):
+    """A job that is over, once more."""
+
+    job: JobId
+    seen_attempt: Annotated[int, Field(ge=-1)]
+    spec: Mapping[str, object] | None = None
+    on: Slug | None = None
+    from_step: Annotated[int, Field(ge=0)] | None = None
+    presume_dead: bool = False
+    slice_uid: SliceUid
+
+
+class ReleaseArgs(BaseModel):
+    """A slice that nobody needs any more."""
+
+    slice: Slug
+
+
+class Submit(_Order):
+    """An order to run something."""
+
+    kind: Literal[OrderKind.SUBMIT]
+    args: SubmitArgs
+
+
+class Stop(_Order):
+    """An order to stop a job."""
+
+    kind: Literal[OrderKind.STOP]
+    args: StopArgs
+
+
+class RunAgain(_Order):
+    """An order to resume or rerun a job."""
+
+    kind: Literal[OrderKind.RESUME, OrderKind.RERUN]
+    args: AgainArgs
+
+
+class Release(_Order):
+    """An order to let a slice go."""
+
+    kind: Literal[OrderKind.RELEASE]
+    args: ReleaseArgs
+
+
+Order = Submit | Stop | RunAgain | Release
+
+
+class _Envelope(BaseModel):
+    order: Annotated[Order, Field(discriminator="kind")]
+
+
+def parse_order(data: bytes) -> Order:
+    """Read a command.  Raises InvalidRequest with the first field that is wrong."""
+    try:
+        return _Envelope.model_validate({"order": json.loads(data)}).order
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"][1:])
+        raise InvalidRequest(f"command: {where}: {first['msg']}") from None
+    except ValueError:
+        raise InvalidRequest("command: it is not JSON") from None

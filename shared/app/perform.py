@@ -1,0 +1,164 @@
+"""Perform what was committed: mandates, bells, bids, deletes.
+
+Each effect returns a mark: the change of the documents that says it was done. A mark is applied
+to whatever the documents are by then, so an effect that took long cannot undo a decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from uuid import NAMESPACE_URL, uuid5
+
+from shared.app.context import App
+from shared.core.mandates import Place, agent_config, render, sequence_of
+from shared.core.model import Bid, BidStage, Generation, Mandate, View
+from shared.core.names import labels, mandate_object
+from shared.core.schedule import uncreated, undeleted, unrung, unwritten
+from shared.core.situation import Situation
+from shared.errors import Busy, Conflict, Permanent, Retryable, Stockout
+from shared.host import agent_source, startup_script
+from shared.log import get
+from shared.ports import BidRequest
+from shared.topology import Topic
+
+Mark = Callable[[Situation], Situation]
+
+_WRITES_MAX = 5
+_log = get("perform")
+
+
+def perform_launch(app: App, now: Situation) -> Iterator[Mark]:
+    """Write mandates, then ring bells: what launch may touch."""
+    for generation in unwritten(now):
+        try:
+            yield _write_mandate(app, now, generation)
+        except (Retryable, Permanent) as error:
+            _log.warning("%s: the mandate is not written: %s", now.slice.name, error)
+    for generation in unrung(now):
+        yield _ring(app, generation)
+
+
+def perform_recovery(app: App, now: Situation) -> Iterator[Mark]:
+    """Delete bids, then create bids: what recovery may touch."""
+    for generation, bid in undeleted(now):
+        try:
+            app.slices.delete(bid.zone, bid.name)
+        except (Retryable, Permanent) as error:
+            _log.warning("%s is not deleted: %s", bid.name, error)
+            is_busy = isinstance(error, Busy)
+            yield _mark_bid(
+                generation, bid, detail="is being taken away" if is_busy else str(error)
+            )
+        else:
+            yield _mark_bid(generation, bid, deleted_at=now.now)
+    for generation, bid in uncreated(now):
+        yield _create(app, now, generation, bid)
+
+
+# --- Mandates and bells -------------------------------------------------------------------------
+
+
+def _write_mandate(app: App, now: Situation, generation: Generation) -> Mark:
+    """Write the object unless it says this already; never a lower sequence over a higher one."""
+    order = generation.mandate
+    name = mandate_object(now.slice.uid, generation.number)
+    data = render(now.slice, generation, app.secret)
+    for _ in range(_WRITES_MAX):
+        stored = app.blobs.get(name)
+        sequence = sequence_of(stored.data) if stored else 0
+        if sequence > order.sequence:
+            _log.error("%s holds sequence %d, above ours", name, sequence)
+            return _mark_order(generation, _jump_over(sequence))
+        if sequence < order.sequence:
+            if stored is None and order.written > 0:
+                raise Permanent(f"{name} is missing; it is never made again")
+            try:
+                app.blobs.put(name, data, if_generation=stored.generation if stored else 0)
+            except Conflict:
+                continue
+        return _mark_order(generation, lambda old: _written(old, order.sequence))
+    raise Conflict(f"{name} is being written by somebody else")
+
+
+def _written(old: Mandate, sequence: int) -> Mandate:
+    return replace(old, written=max(old.written, sequence))
+
+
+def _jump_over(stored: int) -> Callable[[Mandate], Mandate]:
+    """Jump over a sequence that this database does not know (it was restored)."""
+    return lambda old: replace(old, sequence=max(old.sequence, stored + 1))
+
+
+def _ring(app: App, generation: Generation) -> Mark:
+    """Ring, best effort: agents look by themselves a little later."""
+    sequence, bid = generation.mandate.sequence, generation.claimed_bid
+    if bid is not None and bid.verdict is View.READY and bid.gone_at is None:
+        try:
+            app.slices.ring(bid.zone, bid.name, str(sequence))
+        except (Retryable, Permanent) as error:
+            _log.info("%s did not hear the bell: %s", bid.name, error)
+    return _mark_order(generation, lambda old: replace(old, rung=max(old.rung, sequence)))
+
+
+def _mark_order(generation: Generation, change: Callable[[Mandate], Mandate]) -> Mark:
+    def mark(now: Situation) -> Situation:
+        found = now.generation(generation.number)
+        if found is None:
+            return now
+        return now.with_generation(replace(found, mandate=change(found.mandate)))
+
+    return mark
+
+
+# --- Bids ---------------------------------------------------------------------------------------
+
+
+def _create(app: App, now: Situation, generation: Generation, bid: Bid) -> Mark:
+    try:
+        operation = app.slices.create(_request(app, now, generation, bid))
+    except Stockout as error:
+        return _mark_bid(generation, bid, verdict=View.LOST, detail=str(error))
+    except Retryable as error:
+        _log.warning("%s is not created: %s", bid.name, error)
+        return _mark_bid(generation, bid, detail=str(error))
+    except Permanent as error:
+        _log.error("%s was refused: %s", bid.name, error)
+        return _mark_bid(generation, bid, verdict=View.LOST, refused=True, detail=str(error))
+    stage = BidStage.REQUESTED if bid.stage is BidStage.INTENDED else bid.stage
+    return _mark_bid(
+        generation, bid, stage=stage, operation=operation, requested_at=now.now, detail=""
+    )
+
+
+def _request(app: App, now: Situation, generation: Generation, bid: Bid) -> BidRequest:
+    place = Place(app.project, app.bucket, Topic.REPORTS)
+    return BidRequest(
+        name=bid.name,
+        zone=bid.zone,
+        accelerator_type=bid.accelerator_type,
+        runtime_version=bid.runtime_version,
+        tier=bid.tier,
+        labels=labels(app.installation, now.slice.uid, generation.number, bid.id),
+        metadata={
+            "startup-script": startup_script(),
+            "tpuctl-agent": agent_source(),
+            "tpuctl-config": agent_config(now.slice, generation, bid, place, app.policy),
+            "tpuctl-bell": "0",
+        },
+        request_id=str(uuid5(NAMESPACE_URL, bid.name)),
+    )
+
+
+def _mark_bid(generation: Generation, bid: Bid, **changes: object) -> Mark:
+    def mark(now: Situation) -> Situation:
+        found = now.generation(generation.number)
+        newest = next((each for each in found.bids if each.id == bid.id), None) if found else None
+        if found is None or newest is None:
+            return now
+        if "stage" in changes and newest.stage is not BidStage.INTENDED:
+            kept = {key: value for key, value in changes.items() if key != "stage"}
+            return now.with_bid(found, replace(newest, **kept))  # type: ignore[arg-type]
+        return now.with_bid(found, replace(newest, **changes))  # type: ignore[arg-type]
+
+    return mark

@@ -1,0 +1,96 @@
+"""report: record what hosts say about themselves. Touches nothing but documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from shared.app.context import App
+from shared.app.load import CANARY, canary_gap, host_of, slice_path
+from shared.app.messages import MessageKind, Wake, wake_launch, wake_recovery
+from shared.core.codec import to_fields
+from shared.core.hosts import Host
+from shared.core.snapshot import authenticate, is_news, parse
+from shared.core.snapshot import host_of as host_in
+from shared.errors import Conflict, FromTheFuture
+from shared.ports import Create, Delivery, Document, Replace
+
+_TRIES_MAX = 5
+
+
+def receive(app: App, delivery: Delivery) -> None:
+    """Record a host's snapshot, or a canary."""
+    if delivery.message.attributes.get("kind") == MessageKind.CANARY:
+        _record_canary(app)
+        return
+    snapshot = parse(delivery.message.data)
+    authenticate(snapshot, app.secret)
+    host = host_in(snapshot, published_at=delivery.published_at, received_at=delivery.published_at)
+    if not _is_wanted(app, host):
+        return
+    wake = _record(app, host)
+    if wake is not None:
+        app.bus.publish(wake.topic, [wake.message()])
+
+
+def _is_wanted(app: App, host: Host) -> bool:
+    """Drop what is about another slice of that name, or about a generation that is over."""
+    document = app.store.get(slice_path(host.slice))
+    if document is None or document.fields["uid"] != host.slice_uid:
+        return False
+    newest = document.fields["generation"]
+    assert isinstance(newest, int), "a slice knows its newest generation"
+    if host.generation > newest:
+        raise FromTheFuture(f"{host.slice} has no generation {host.generation} yet")
+    return bool(document.fields["live"])
+
+
+def _record(app: App, host: Host) -> Wake | None:
+    """Write the host's document unless a newer snapshot was first; say whom to wake."""
+    path = f"{slice_path(host.slice)}/hosts/{host.key}"
+    for _ in range(_TRIES_MAX):
+        document = app.store.get(path)
+        old = host_of(document) if document else None
+        is_same_slice = old is not None and old.slice_uid == host.slice_uid
+        if old is not None and is_same_slice and not host.replaces(old):
+            return None
+        try:
+            app.store.commit([_write(path, host, document)])
+        except Conflict:
+            continue
+        return _wake(host, old if is_same_slice else None)
+    raise Conflict(f"{path} is being written by others")
+
+
+def _write(path: str, host: Host, document: Document | None) -> Create | Replace:
+    # The Store's update time says when it was heard.
+    fields = to_fields(replace(host, received_at=None))
+    return Replace(path, fields, document.token) if document else Create(path, fields)
+
+
+def _wake(host: Host, old: Host | None) -> Wake | None:
+    """Capacity is recovery's affair, work is launch's; most snapshots are nobody's."""
+    if not is_news(host, old):
+        return None
+    if old is None or host.boot != old.boot or host.notice != old.notice:
+        return wake_recovery(host.slice, f"host {host.host}: {host.notice or host.phase}")
+    return wake_launch(host.slice, f"host {host.host}: {host.phase}")
+
+
+def _record_canary(app: App) -> None:
+    """Reports come through; remember since when without a break."""
+    document = app.store.get(CANARY)
+    if document is None:
+        now = app.clock.now()
+        app.store.commit([Create(CANARY, {"since": now})])
+        return
+    age = document.read_at - document.updated_at
+    if age < timedelta(seconds=app.policy.tick_s / 2):
+        return  # ticks may come twice
+    since = document.fields["since"] if age <= canary_gap(app) else document.read_at
+    try:
+        app.store.commit(
+            [Replace(CANARY, {"since": since, "at": document.read_at}, document.token)]
+        )
+    except Conflict:
+        return  # another canary was written meanwhile: as good as this one

@@ -1,0 +1,55 @@
+"""Load, decide, commit, perform: the same lines for every function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import reduce
+
+from shared.app.commit import LAUNCH, RECOVERY, Extra, commit
+from shared.app.context import App
+from shared.app.load import Loaded, load
+from shared.app.perform import Mark, perform_launch, perform_recovery
+from shared.core.decide import decide
+from shared.core.situation import Situation
+from shared.errors import Conflict
+
+# Each round either loses a race or performs something; more means that the world runs away.
+ROUNDS_MAX = 20
+_PERFORMERS: dict[str, Callable[[App, Situation], Iterator[Mark]]] = {
+    LAUNCH: perform_launch,
+    RECOVERY: perform_recovery,
+}
+
+
+def settle(app: App, name: str, *, who: str, change: Mark | None = None) -> Situation | None:
+    """Decide what follows for a slice, and perform what ``who`` owns; None for an unknown slice.
+
+    ``change`` is what was learnt; it is applied to what is loaded, again after a lost race.
+    Raises Conflict when too many others are at work, Unavailable when the Store is not there.
+    """
+    for _ in range(ROUNDS_MAX):
+        loaded = load(app, name)
+        if loaded is None:
+            return None
+        try:
+            now = settle_once(app, loaded, who=who, change=change)
+        except Conflict:
+            continue
+        marks = list(_PERFORMERS[who](app, now)) if who in _PERFORMERS else []
+        if not marks:
+            return now
+        change = _all(marks)
+    raise Conflict(f"{name} does not come to rest", after_s=1.0)
+
+
+def settle_once(
+    app: App, loaded: Loaded, *, who: str, change: Mark | None = None, extra: Extra | None = None
+) -> Situation:
+    """Decide and commit once; return what stands in the Store now."""
+    now = change(loaded.situation) if change else loaded.situation
+    decided = decide(now)
+    return commit(app, loaded, decided, who=who, extra=extra) or decided
+
+
+def _all(marks: list[Mark]) -> Mark:
+    return lambda now: reduce(lambda so_far, mark: mark(so_far), marks, now)

@@ -1,0 +1,62 @@
+"""What the cloud is asked for and what it shows, in the control plane's words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class BidRequest:
+    """Everything one queued resource needs to be created."""
+
+    name: str
+    zone: str
+    accelerator_type: str
+    runtime_version: str
+    tier: str
+    labels: Mapping[str, str]
+    metadata: Mapping[str, str]
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloudNode:
+    """A node as the API shows it.  ``uid`` is its id and create time: another uid, another node."""
+
+    name: str
+    zone: str
+    uid: str
+    state: str
+    health: str
+    hosts: int
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CloudRequest:
+    """A queued resource as the API shows it, with the nodes that exist for it.
+
+    ``labels`` are those of the node spec: queued resources have none of their own.
+    """
+
+    name: str
+    zone: str
+    state: str
+    reason: str
+    initiator: str
+    nodes: tuple[CloudNode, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All queued resources (and nodes) of some zones.
+
+    ``complete`` names the zones that were listed to the last page without an error and are
+    not among the unreachable ones. Only there does absence mean anything.
+    """
+
+    requests: tuple[CloudRequest, ...]
+    complete: frozenset[str]
+    problems: tuple[str, ...]

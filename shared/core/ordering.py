@@ -1,0 +1,142 @@
+"""Users' orders, as changes of what is known: admit, stop, resume, rerun, release.
+
+Each refusal is one sentence for the person who asked; each acceptance a new situation, from
+which the rules go on (docs/protocol.md §7).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from shared.core.model import Job, Kind, Slice, Spent
+from shared.core.situation import Situation, World
+from shared.core.spec import JobSpec, spec_sha256, to_document
+from shared.core.stages import Event, Stage, can
+from shared.core.work import from_scratch
+from shared.errors import ControlPlaneError
+
+
+class Refused(ControlPlaneError):  # noqa: N818 - an answer to a user, not a failure of ours
+    """An order cannot be carried out, for a reason that its owner can read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A user's resume or rerun of a job that is over."""
+
+    seen_attempt: int
+    spec: JobSpec | None
+    from_step: int | None
+    presume_dead: bool
+    is_rerun: bool
+
+
+def new_job(job: str, number: int, owner: str, spec: JobSpec, slice_: Slice, now: datetime) -> Job:
+    """Make a job that waits for a slice."""
+    return Job(
+        id=job,
+        number=number,
+        owner=owner,
+        name=spec.name,
+        spec=to_document(spec),
+        spec_sha256=spec_sha256(spec),
+        created_at=now,
+        slice=slice_.name,
+        slice_uid=slice_.uid,
+        stage_since=now,
+        accelerator_type=slice_.accelerator_type,
+    )
+
+
+def new_slice(name: str, uid: str, owner: str, spec: JobSpec, world: World, now: datetime) -> Slice:
+    """Make a temporary slice as a spec asks for it.  Raises Refused."""
+    if spec.accelerator_type is None or spec.runtime_version is None:
+        raise Refused("the spec names no accelerator type: say --type, or --on SLICE")
+    accelerator = world.catalog.accelerator(spec.accelerator_type)
+    zones = spec.zones or world.catalog.generation(spec.accelerator_type).zones
+    return Slice(
+        name=name,
+        uid=uid,
+        owner=owner,
+        kind=Kind.TEMPORARY,
+        accelerator_type=accelerator.accelerator_type,
+        zones=tuple(zones),
+        tier=str(spec.tier),
+        runtime_version=spec.runtime_version,
+        hosts=accelerator.hosts,
+        created_at=now,
+    )
+
+
+def take_slice(slice_: Slice, spec: JobSpec, job: str) -> Slice:
+    """Put a job on a slice that is there.  Raises Refused."""
+    if not (slice_.live and slice_.wanted):
+        raise Refused(f"slice {slice_.name} is being deleted")
+    if slice_.job not in {"", job}:
+        raise Refused(f"slice {slice_.name} is busy with another job")
+    if spec.accelerator_type not in {None, slice_.accelerator_type}:
+        raise Refused(
+            f"slice {slice_.name} is a {slice_.accelerator_type}, not a {spec.accelerator_type}"
+        )
+    return replace(slice_, job=job, held_until=None)
+
+
+def stop(now: Situation, *, kill: bool) -> Situation:
+    """Order a job to stop.  Raises Refused."""
+    job = now.served
+    if job.is_over:
+        raise Refused(f"job {job.number} has ended already: {job.stage}")
+    if job.stage is Stage.STOPPING:
+        return now.with_job(kill=kill or job.kill)
+    text = "killed by its owner" if kill else "stopped by its owner"
+    return now.advance(Event.STOP_ORDERED, text, kill=kill, reason=text)
+
+
+def check_again(job: Job, order: Again) -> None:
+    """Check that a job may be resumed or rerun as its owner saw it.  Raises Refused."""
+    if not can(job.stage, Event.RESUME_ORDERED):
+        raise Refused(f"job {job.number} has not ended: {job.stage}")
+    if job.attempt != order.seen_attempt:
+        raise Refused(
+            f"job {job.number} is at attempt {job.attempt} by now, not {order.seen_attempt}"
+        )
+
+
+def again(now: Situation, order: Again) -> Situation:
+    """Take a job that is over back to the queue, on the slice of this situation."""
+    job = now.served
+    writer = job.writer
+    if writer is not None and not writer.dead and order.presume_dead:
+        writer = replace(writer, dead="presumed")
+        now = now.note("WriterDead", f"attempt {writer.attempt} is presumed dead by the owner")
+    now = now.with_job(writer=writer)
+    if order.spec is not None:
+        document, sha256 = to_document(order.spec), spec_sha256(order.spec)
+        now = replace(now.with_job(spec=document, spec_sha256=sha256), job_spec=order.spec)
+    if order.is_rerun:
+        now = from_scratch(now)
+    elif job.attempt >= 0:
+        now = now.with_job(resumes=job.resumes + 1)
+    word = "rerun" if order.is_rerun else "resumed"
+    return now.advance(
+        Event.RESUME_ORDERED,
+        f"{word} by its owner",
+        from_step=order.from_step,
+        kill=False,
+        cause=None,
+        exit_code=None,
+        reason="",
+        evidence="",
+        ended_at=None,
+        spent=Spent(),
+    )
+
+
+def release(slice_: Slice) -> Slice:
+    """Let a slice go.  Raises Refused."""
+    if not slice_.live:
+        raise Refused(f"slice {slice_.name} is gone already")
+    if slice_.job:
+        raise Refused(f"slice {slice_.name} is busy: stop its job first")
+    return replace(slice_, wanted=False, held_until=None)

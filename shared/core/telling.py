@@ -1,0 +1,164 @@
+"""What the agents of each generation shall do now: derived from the documents, never stored twice.
+
+A mandate that differs from the last one gets the next sequence. The one that takes an attempt's
+right to run away is remembered as the end of the writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from shared.core.model import NO_ATTEMPT, Generation, Mandate, Writer
+from shared.core.names import run_folder
+from shared.core.situation import Situation
+from shared.core.stages import Stage
+
+_ANY_TIME = datetime.min.replace(tzinfo=UTC)
+# What agents are doing when only the bell makes them look soon.
+_LOOKING_RARELY = frozenset({"start", "idle"})
+_PREPARING = (Stage.QUEUED, Stage.PROVISIONING, Stage.PREPARING, Stage.RECOVERING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a generation's agents shall be told."""
+
+    action: str
+    reason: str
+    grace_s: float
+    job: str = ""
+    attempt: int = NO_ATTEMPT
+    spec_sha256: str = ""
+    bid: str = ""
+    boots: Mapping[str, str] = field(default_factory=dict)
+    run: Mapping[str, object] = field(default_factory=dict)
+    lease_s: float = 0.0
+    tries: int = 0
+
+
+def tell(now: Situation) -> Situation:
+    """Give every generation whose orders changed its next mandate."""
+    for generation in now.slice.generations:
+        order = generation.mandate
+        wish = _wish(now, generation)
+        following = _mandate(now, generation, wish)
+        if _says(following) == _says(order) and not _is_hastened(now, order, following):
+            continue
+        now = now.with_generation(replace(generation, mandate=following))
+        now = _end_writer(now, generation, order, following)
+    return now
+
+
+def _says(order: Mandate) -> Mandate:
+    """Leave out what does not make an order another one."""
+    order = replace(order, rings=False)
+    return replace(
+        order,
+        sequence=0,
+        written=0,
+        rung=0,
+        rings=False,
+        reason="",
+        grace_s=0.0,
+        ordered_at=_ANY_TIME,
+    )
+
+
+def _is_hastened(now: Situation, order: Mandate, following: Mandate) -> bool:
+    """A user who says kill does not wait for the grace that was given before."""
+    return now.job is not None and now.job.kill and following.grace_s < order.grace_s
+
+
+def _mandate(now: Situation, generation: Generation, wish: _Wish) -> Mandate:
+    order = generation.mandate
+    return Mandate(
+        sequence=order.sequence + 1,
+        action=wish.action,
+        reason=wish.reason,
+        ordered_at=now.now,
+        written=order.written,
+        rung=order.rung,
+        rings=order.action in _LOOKING_RARELY or (order.rings and order.rung < order.sequence),
+        job=wish.job,
+        attempt=wish.attempt,
+        spec_sha256=wish.spec_sha256,
+        bid=wish.bid,
+        bids=tuple(bid.id for bid in generation.bids),
+        boots=wish.boots,
+        run=wish.run,
+        lease_s=wish.lease_s,
+        grace_s=wish.grace_s,
+        tries=wish.tries,
+    )
+
+
+def _end_writer(
+    now: Situation, generation: Generation, old: Mandate, following: Mandate
+) -> Situation:
+    writer = now.writer
+    if writer is None or writer.end_sequence is not None:
+        return now
+    is_its = writer.generation == generation.number and old.action == "start"
+    if is_its and (following.action, following.attempt) != ("start", writer.attempt):
+        return now.with_writer(end_sequence=following.sequence)
+    return now
+
+
+def _wish(now: Situation, generation: Generation) -> _Wish:
+    current = now.slice.current
+    if current is None or generation.number != current.number:
+        return _Wish("end", "this generation is over", _grace_s(now))
+    if not now.is_serving:
+        return _Wish("idle", "nothing to do", _grace_s(now))
+    job, writer = now.served, now.served.writer
+    if now.stands_at(Stage.RUNNING) and job.ending is not None:
+        return _Wish("idle", job.ending.why, now.policy.gang_grace_s)
+    if now.stands_at(Stage.RUNNING) and writer is not None:
+        return _start(now, writer)
+    if now.stands_at(*_PREPARING):
+        return _Wish(
+            "prepare",
+            f"job {job.number} {job.stage}",
+            now.spec.grace_s,
+            job=job.id,
+            spec_sha256=job.spec_sha256,
+            tries=job.spent.setups,
+        )
+    return _Wish("idle", f"job {job.number} {job.stage}", _grace_s(now))
+
+
+def _start(now: Situation, writer: Writer) -> _Wish:
+    job = now.served
+    folder = run_folder(now.world.outputs_root, job.id, job.run)
+    attempt = now.attempt
+    assert attempt is not None, "a running job has an attempt"
+    run: dict[str, object] = {
+        "number": job.number,
+        "resumes": attempt.resumes,
+        "checkpoint_dir": now.spec.checkpoint_dir or f"{folder}/checkpoints",
+        "output_dir": f"{folder}/output",
+        "shard": 0,
+        "shards": 1,
+        "from_step": attempt.from_step,
+    }
+    return _Wish(
+        "start",
+        f"job {job.number}, attempt {writer.attempt}",
+        now.spec.grace_s,
+        job=job.id,
+        attempt=writer.attempt,
+        spec_sha256=job.spec_sha256,
+        bid=writer.bid,
+        boots=writer.boots,
+        run=run,
+        lease_s=writer.lease_s,
+    )
+
+
+def _grace_s(now: Situation) -> float:
+    """How long whatever runs may take to save its state."""
+    if now.job is None or now.job_spec is None:
+        return 0.0
+    return 0.0 if now.job.kill else now.job_spec.grace_s
