@@ -16,7 +16,11 @@ import typer
 
 from sandbox import control
 
-app = typer.Typer(no_args_is_help=True, help="A TPU cloud on this machine, to try things in.")
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="A TPU cloud on this machine, to try things in.",
+)
 
 _FAILED, _NOT_FOUND = 1, 3
 

@@ -25,8 +25,8 @@ class HostAttempt:
 
     @property
     def ended(self) -> bool:
-        """The command is over on this host."""
-        return self.ended_at is not None
+        """The command is over on this host; nobody saw when, if its agent died before it."""
+        return self.ended_at is not None or self.killed_by != ""
 
     @property
     def is_clean(self) -> bool:

@@ -85,7 +85,9 @@ def bury(now: Situation) -> Situation:
     """A condemned bid of which no trace is left is gone, and its cost is known."""
     for generation in now.slice.generations:
         for bid in generation.bids:
-            if bid.is_condemned and bid.gone_at is None and _is_gone(now, generation, bid):
+            if not bid.is_condemned or bid.gone_at is not None or _is_writers(now, generation, bid):
+                continue
+            if _is_gone(now, generation, bid):
                 gone = replace(bid, stage=BidStage.GONE, gone_at=now.now)
                 now = now.with_bid(generation, gone)
                 now = _account(now, generation, gone)
@@ -128,6 +130,12 @@ def _is_flushed(now: Situation, generation: Generation, bid: Bid) -> bool:
         host.acknowledges(order.sequence) and (host.attempt.number < 0 or host.attempt.flushed)
         for host in hosts
     )
+
+
+def _is_writers(now: Situation, generation: Generation, bid: Bid) -> bool:
+    """Looks at it go on until its writer is known to be dead: two absences prove that."""
+    writer = now.writer
+    return writer is not None and (writer.generation, writer.bid) == (generation.number, bid.id)
 
 
 def _is_gone(now: Situation, generation: Generation, bid: Bid) -> bool:

@@ -112,14 +112,17 @@ class Situation:
 
     @property
     def runs(self) -> bool:
-        """The job's newest attempt runs on the current generation, as far as is known."""
-        current, writer = self.slice.current, self.writer
+        """The job's newest attempt was started on the current generation and is not judged yet.
+
+        Its writer may be known to be dead by then: the last host's end is its acknowledgement.
+        """
+        current = self.slice.current
+        writer = self.job.writer if self.job else None
         return (
-            self.is_serving
-            and self.served.stage is Stage.RUNNING
+            self.stands_at(Stage.RUNNING)
             and current is not None
             and writer is not None
-            and writer.generation == current.number
+            and (writer.slice_uid, writer.generation) == (self.slice.uid, current.number)
         )
 
     def stands_at(self, *stages: Stage) -> bool:

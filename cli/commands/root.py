@@ -1,0 +1,127 @@
+"""The table of all commands, and the group that loads a command when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any, Final
+
+import typer
+from typer.exceptions import TyperException
+from typer.main import get_command
+
+from cli.errors import INTERRUPTED
+from cli.near import near_names
+from cli.quick import QuickCommand, QuickGroup
+
+USAGE_ERRORS: Final = (TyperException,)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command is, and the first line of its help; a test compares the two."""
+
+    module: str
+    attribute: str
+    help: str
+    # Words after the first one that is no option belong to the user's program.
+    takes_command: bool = False
+
+
+COMMANDS: Final[Mapping[str, Entry]] = {
+    "run": Entry("cli.commands.run", "run", "Run a command on a TPU slice.", takes_command=True),
+    "ps": Entry("cli.commands.ps", "ps", "List jobs, those at work first."),
+    "show": Entry("cli.commands.show", "show", "Show a job: attempts, timeline, what to do next."),
+    "logs": Entry("cli.commands.logs", "logs", "Print what a job's program wrote."),
+    "wait": Entry("cli.commands.wait", "wait", "Wait until jobs are over."),
+    "stop": Entry("cli.commands.stop", "stop", "Stop a job; it can be resumed later."),
+    "resume": Entry("cli.commands.again", "resume", "Go on from the newest checkpoint."),
+    "rerun": Entry("cli.commands.again", "rerun", "Start again from the first step."),
+    "slice": Entry("cli.commands.slices", "app", "List and release TPU slices."),
+    "local": Entry("cli.commands.local", "app", "The control plane on this machine."),
+    "sandbox": Entry(
+        "cli.commands.sandbox", "app", "A TPU cloud on this machine, to try things in."
+    ),
+    "demo": Entry("cli.commands.demo", "demo", "Train through two preemptions on this machine."),
+}
+
+
+class LazyGroup(QuickGroup):
+    """A group whose list is a table and whose commands are imported one at a time."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
+        """Name the commands, in the table's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - typer's signature
+        """Import a command."""
+        return load(cmd_name) if cmd_name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
+        """List the commands without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Name the near commands when there is none of this name."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = near_names(name, COMMANDS)
+            hint = f"; near: {', '.join(near)}" if near else ""
+            ctx.fail(f"there is no command {name!r}{hint}")
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's signature
+    if value:
+        from importlib.metadata import version
+
+        typer.echo(f"tpuctl {version('tpuctl')}")
+        raise typer.Exit
+
+
+@app.callback()
+def tpuctl(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Keep checkpointed training runs alive on preemptible Cloud TPU slices."""
+
+
+def call(words: list[str]) -> int:
+    """Call a command and return its exit code; errors are raised."""
+    try:
+        result = get_command(app).main(words, prog_name="tpuctl", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if result == INTERRUPTED:
+        # Typer has made an exit code of it.
+        raise KeyboardInterrupt
+    return result if isinstance(result, int) else 0
+
+
+def load(name: str) -> Any:
+    """Import a command or a group of commands."""
+    entry = COMMANDS[name]
+    found = getattr(import_module(entry.module), entry.attribute)
+    if isinstance(found, typer.Typer):
+        found.rich_markup_mode = None
+        return get_command(found)
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    context = {"allow_interspersed_args": not entry.takes_command}
+    single.command(name, cls=QuickCommand, context_settings=context)(found)
+    return get_command(single)

@@ -1,0 +1,130 @@
+"""`tpuctl wait`: until jobs are over."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import typer
+
+from cli import local_runner, tables
+from cli.errors import FAILED, TIMED_OUT, CliError
+from cli.installation import Installation, here, say_aside
+from cli.jobs import JobRow, find_job, read_job
+
+_LOOK_AGAIN_S: Final = 0.1
+_TIME: Final = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s?)?")
+_UNITS: Final = (3600, 60, 1)
+
+
+def wait(
+    jobs: Annotated[list[str], typer.Argument(metavar="JOB...", help="Number, @last, name or id.")],
+    *,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Give up after: 90, 5m, 2h30m.")
+    ] = None,
+) -> None:
+    """Wait until jobs are over.
+
+    Exits with 0 when all succeeded, 1 when one failed or was cancelled, 3 when one does not
+    exist, 4 when the time is up.
+    """
+    installation = here()
+    timeout_s = None if timeout is None else _seconds(timeout)
+    found = {job.id: job for job in (find_job(installation, name) for name in jobs)}
+    wait_for(installation, list(found.values()), timeout_s)
+
+
+def wait_for(
+    installation: Installation, jobs: Sequence[JobRow], timeout_s: float | None = None
+) -> None:
+    """Wait until all jobs are over and say how each ended; exit with 1 unless all succeeded."""
+    _warn_without_runner(installation, jobs)
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    line = _StatusLine()
+    ended: list[JobRow] = []
+    waiting = list(jobs)
+    while True:
+        waiting = [read_job(installation.store, job.id) for job in waiting]
+        for job in [job for job in waiting if job.is_over]:
+            line.clear()
+            typer.echo(_ending(job))
+            waiting.remove(job)
+            ended.append(job)
+        if not waiting:
+            break
+        if deadline is not None and time.monotonic() >= deadline:
+            line.clear()
+            raise _timed_out(waiting, timeout_s)
+        line.show(" · ".join(_status(job) for job in waiting))
+        time.sleep(_LOOK_AGAIN_S)
+    if any(job.stage != "succeeded" for job in ended):
+        raise typer.Exit(FAILED)
+
+
+def _warn_without_runner(installation: Installation, jobs: Sequence[JobRow]) -> None:
+    is_up = local_runner.find(installation.settings.home) is not None
+    if not is_up and not all(job.is_over for job in jobs):
+        say_aside("the local runner is not up, so nothing will happen; next: tpuctl local up")
+
+
+def _ending(job: JobRow) -> str:
+    """Tell in one line how a job ended, and where to look if it did not succeed."""
+    ended_at = job.fields.get("ended_at")
+    after = f" after {tables.age(job.fields['created_at'], ended_at)}" if ended_at else ""
+    line = f"job {job.number} {job.name} {job.stage}{after}"
+    if job.stage == "succeeded":
+        return line
+    why = tables.printable(str(job.fields.get("reason") or ""))
+    return f"{line}{f': {why}' if why else ''}\nnext: tpuctl show {job.number}"
+
+
+def _status(job: JobRow) -> str:
+    # While it runs the summary says the step too.
+    step = "" if job.step == "-" or job.step in job.summary else f"step {job.step}"
+    return ", ".join(filter(None, (f"job {job.number} {job.stage}", step, job.summary)))
+
+
+def _timed_out(waiting: Sequence[JobRow], timeout_s: float | None) -> CliError:
+    what = ", ".join(f"job {job.number} is {job.stage}" for job in waiting)
+    return CliError(
+        f"not over after {timeout_s:g} s: {what}",
+        next_step=f"tpuctl show {waiting[0].number}",
+        code=TIMED_OUT,
+    )
+
+
+def _seconds(written: str) -> float:
+    """Read a length of time; without a unit it is seconds."""
+    match = _TIME.fullmatch(written)
+    if match is None or not written:
+        raise typer.BadParameter(f"--timeout: {written!r} is no time such as 90, 5m or 2h30m")
+    return float(
+        sum(int(part or 0) * unit for part, unit in zip(match.groups(), _UNITS, strict=True))
+    )
+
+
+class _StatusLine:
+    """One line on the terminal that is written over; nothing where nobody watches."""
+
+    def __init__(self) -> None:
+        self._watched = sys.stderr.isatty()
+        self._shown = ""
+
+    def show(self, text: str) -> None:
+        """Replace the line, if it says something new."""
+        line = tables.cut(text, tables.width() - 1)
+        if self._watched and line != self._shown:
+            sys.stderr.write(f"\r\x1b[K{line}")
+            sys.stderr.flush()
+            self._shown = line
+
+    def clear(self) -> None:
+        """Take the line away, before something stays."""
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._shown = ""

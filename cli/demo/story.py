@@ -1,0 +1,165 @@
+"""What happens in the demo: two jobs, two preemptions, and everything that was seen."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from cli.demo.told import Preemption, Told
+from cli.errors import CliError
+from cli.installation import Installation
+from cli.orders import give, new_order
+from cli.packing import pack
+from cli.upload import upload_code, upload_spec
+from sandbox import control
+from shared.catalog_data import load_catalog
+from shared.core.codec import from_fields
+from shared.core.job_file import parse_job_file
+from shared.core.model import Attempt, Job, Slice
+from shared.core.orders import OrderKind
+from shared.core.spec import JobSpec, resolve, to_document
+from shared.core.stages import Stage
+from shared.ports import Query
+
+EXAMPLE: Final = Path(__file__).resolve().parent.parent.parent / "examples" / "digits_jax"
+UNDISTURBED, PREEMPTED = "undisturbed", "preempted"
+STEPS: Final = 240
+SAVE_EVERY: Final = 20
+STEP_DELAY_MS: Final = 25
+# The first one comes with a notice that is long enough to save, the second without a word.
+NOTICE_AT, SILENT_AT = STEPS // 4, 5 * STEPS // 8
+NOTICE_S: Final = 6.0
+_LOOK_AGAIN_S: Final = 0.05
+_PATIENCE_S: Final = 110.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One preemption to come: from which step of which attempt on, and how."""
+
+    attempt: int
+    step: int
+    notice: bool
+
+
+PLANS: Final = (Plan(0, NOTICE_AT, notice=True), Plan(1, SILENT_AT, notice=False))
+
+
+def play(installation: Installation, show: Callable[[Told], None]) -> Told:
+    """Submit both jobs, preempt one of them twice, and return what was seen at the end.
+
+    ``show`` is called with everything that is known, several times a second.
+    """
+    began_at = datetime.now(UTC)
+    jobs = {name: _submit(installation, name) for name in (UNDISTURBED, PREEMPTED)}
+    told = Told(began_at, len(PLANS), {}, {}, {}, (), ())
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        told = _look(installation, jobs, told)
+        show(told)
+        if told.is_over:
+            return told
+        if time.monotonic() > deadline:
+            raise CliError(
+                f"the demo was not over within {_PATIENCE_S:.0f} s",
+                next_step="tpuctl demo --home DIR keeps everything, runner.log included",
+            )
+        told = _preempt(installation, told)
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _submit(installation: Installation, name: str) -> str:
+    bundle = pack(EXAMPLE)
+    spec = _spec(name, bundle.as_code())
+    upload_code(installation.blobs, bundle)
+    upload_spec(installation.blobs, spec)
+    order = new_order(OrderKind.SUBMIT)
+    args = {
+        "job": order.job_id,
+        "spec": to_document(spec),
+        "on": None,
+        "slice": None,
+        "slice_uid": order.slice_uid,
+    }
+    return give(installation, order, args).job
+
+
+def _spec(name: str, code: object) -> JobSpec:
+    """Take the example's own job file, with fewer steps."""
+    text = (EXAMPLE / "job.yaml").read_text("utf-8")
+    numbers = {"--steps": STEPS, "--save-every": SAVE_EVERY, "--step-delay-ms": STEP_DELAY_MS}
+    words = [str(word) for pair in numbers.items() for word in pair]
+    command = ["python", "train.py", *words]
+    file = parse_job_file(text, "job.yaml")
+    return resolve(file.spec(name=name, command=command, code=code), load_catalog())
+
+
+def _look(installation: Installation, jobs: Mapping[str, str], told: Told) -> Told:
+    store = installation.store
+    found = {name: store.get(f"jobs/{job}") for name, job in jobs.items()}
+    known = {name: from_fields(Job, each.fields) for name, each in found.items() if each}
+    slices = {name: store.get(f"slices/{job.slice}") for name, job in known.items()}
+    return replace(
+        told,
+        now=datetime.now(UTC),
+        jobs=known,
+        slices={name: from_fields(Slice, each.fields) for name, each in slices.items() if each},
+        attempts={name: _attempts(installation, job.id) for name, job in known.items()},
+        timeline=tuple(
+            (name, each.fields)
+            for name, job in known.items()
+            for each in store.query(Query(f"jobs/{job.id}/timeline", limit=500))
+        ),
+        ledger=tuple(each.fields for each in store.query(Query("ledger", limit=500))),
+        results={name: _result(installation, job) for name, job in known.items()},
+    )
+
+
+def _attempts(installation: Installation, job: str) -> tuple[Attempt, ...]:
+    found = installation.store.query(Query(f"jobs/{job}/attempts", limit=500))
+    attempts = [from_fields(Attempt, each.fields) for each in found]
+    return tuple(sorted(attempts, key=lambda attempt: attempt.number))
+
+
+def _result(installation: Installation, job: Job) -> Mapping[str, Any]:
+    """Read what the training wrote at its end."""
+    folder = Path(installation.settings.outputs_root) / job.id / f"run-{job.run}"
+    try:
+        found: dict[str, Any] = json.loads((folder / "output" / "result.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _preempt(installation: Installation, told: Told) -> Told:
+    """Take the slice away when its job is far enough."""
+    job, slice_ = told.jobs.get(PREEMPTED), told.slices.get(PREEMPTED)
+    plan = next((each for each in PLANS[len(told.preemptions) :]), None)
+    if job is None or slice_ is None or plan is None or not _is_due(job, plan):
+        return told
+    bid = slice_.current.claimed_bid if slice_.current else None
+    if bid is None:
+        return told
+    at = datetime.now(UTC)
+    control.preempt(
+        installation.settings.sandbox_home,
+        bid.name,
+        notice=plan.notice,
+        notice_s=NOTICE_S if plan.notice else None,
+    )
+    seen = Preemption(PREEMPTED, plan.attempt, bid.name, at, plan.notice)
+    return replace(told, preemptions=(*told.preemptions, seen))
+
+
+def _is_due(job: Job, plan: Plan) -> bool:
+    return (
+        job.stage is Stage.RUNNING
+        and job.attempt == plan.attempt
+        and job.progress is not None
+        and job.progress.step >= plan.step
+    )

@@ -1,0 +1,118 @@
+"""Give an order: publish it under an id of our own, and wait until its outcome is written.
+
+The same id is the same order, so a user who got no answer may ask again. What an order makes (a
+job, a slice) gets ids that follow from the order's, so that asking again makes nothing twice.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+from cli.errors import CliError
+from cli.installation import Installation
+from shared.core.orders import Command, OrderKind, Verdict
+from shared.ports import Message
+from shared.topology import Topic
+
+ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz0123456789"
+LETTERS: Final = 26
+COMMAND_CHARS: Final = 16
+JOB_CHARS: Final = 12
+SLICE_CHARS: Final = 8
+ANSWER_S: Final = 30.0
+_LOOK_AGAIN_S: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One order under one id."""
+
+    id: str
+    kind: OrderKind
+
+    @property
+    def job_id(self) -> str:
+        """The id of the job that this order makes."""
+        return derived_id(self.id, "job", JOB_CHARS)
+
+    @property
+    def slice_uid(self) -> str:
+        """The id of the slice that this order makes."""
+        return derived_id(self.id, "slice", SLICE_CHARS)
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What an accepted order came to."""
+
+    job: str
+    number: int
+
+
+def new_order(kind: OrderKind, command_id: str | None = None) -> Order:
+    """Make an order; with the id of an earlier one it is that order once more."""
+    if command_id is None:
+        return Order(derived_id(secrets.token_hex(16), "command", COMMAND_CHARS), kind)
+    if not (command_id.isascii() and command_id.isalnum()):
+        raise CliError(
+            f"--command-id: {command_id!r} is no id of a command",
+            next_step="use the id that the command without an answer printed",
+        )
+    return Order(command_id, kind)
+
+
+def derived_id(seed: str, purpose: str, length: int) -> str:
+    """Make an id of small letters and digits that follows from a seed; a letter comes first."""
+    number = int.from_bytes(sha256(f"{purpose} {seed}".encode()).digest())
+    number, first = divmod(number, LETTERS)
+    characters = [ALPHABET[first]]
+    for _ in range(length - 1):
+        number, index = divmod(number, len(ALPHABET))
+        characters.append(ALPHABET[index])
+    return "".join(characters)
+
+
+def give(installation: Installation, order: Order, args: Mapping[str, object]) -> Accepted:
+    """Publish an order and return what it came to.  Raises CliError when it was refused."""
+    fields = _outcome(installation, order)
+    if fields is None:
+        command = Command(id=order.id, kind=order.kind, owner=installation.owner, args=args)
+        data = json.dumps(asdict(command)).encode()
+        message = Message(data=data, attributes={"kind": "command"})
+        installation.bus.publish(Topic.COMMANDS, [message])
+        fields = _wait(installation, order)
+    if fields["outcome"] != Verdict.ACCEPTED:
+        raise CliError(f"refused: {fields['reason']}", next_step=_step_after(order, fields))
+    return Accepted(job=str(fields["job"]), number=int(fields["number"] or 0))
+
+
+def _wait(installation: Installation, order: Order) -> Mapping[str, Any]:
+    deadline = time.monotonic() + ANSWER_S
+    while (fields := _outcome(installation, order)) is None:
+        if time.monotonic() > deadline:
+            raise CliError(
+                f"no answer within {ANSWER_S:.0f} s; the order may still be carried out",
+                next_step=f"the same command with --command-id {order.id} asks for its outcome",
+            )
+        time.sleep(_LOOK_AGAIN_S)
+    return fields
+
+
+def _outcome(installation: Installation, order: Order) -> Mapping[str, Any] | None:
+    document = installation.store.get(f"commands/{order.id}")
+    return document.fields if document else None
+
+
+def _step_after(order: Order, fields: Mapping[str, Any]) -> str:
+    """Say where to look after a refusal."""
+    if order.kind is OrderKind.RELEASE:
+        return "tpuctl slice ls"
+    if order.kind is OrderKind.SUBMIT:
+        return "tpuctl slice ls and tpuctl ps show what there is"
+    return f"tpuctl show {fields['number']}" if fields.get("number") else "tpuctl ps"

@@ -1,0 +1,120 @@
+"""A job spec from what a user wrote: flags, a job file, and the job as it was.
+
+A flag counts more than the file; ``--env`` and ``--rule-on`` replace single keys of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from shared.errors import SpecError
+
+if TYPE_CHECKING:
+    from shared.core.job_file import JobFile
+    from shared.core.spec import JobSpec
+
+# What an error about a field is called by someone who wrote flags.
+FLAGS: Final[Mapping[str, str]] = {
+    "name": "--name",
+    "command": "COMMAND",
+    "accelerator_type": "--type",
+    "zones": "--zone",
+    "tier": "--tier",
+    "runtime_version": "--runtime",
+    "env": "--env",
+    "setup": "--setup",
+    "rule": "--rule",
+    "on": "--rule-on",
+    "checkpoint_dir": "--checkpoint-dir",
+    "grace_s": "--grace-s",
+    "hold_s": "--hold-s",
+    "tags": "--tag",
+    "note": "--note",
+}
+MERGED: Final = ("env", "on")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the fields of a spec come from; fields of flags count more than those below."""
+
+    flags: Mapping[str, object]
+    below: Mapping[str, object]
+    file: JobFile | None = None
+
+    def spec(self, **code: object) -> JobSpec:
+        """Make the spec and check it against the catalog, or say what is wrong and where."""
+        # Pydantic takes half a second.
+        from shared.catalog_data import load_catalog
+        from shared.core.spec import parse_spec, resolve
+
+        try:
+            spec = parse_spec({**self._fields(), **code})
+            return resolve(spec, load_catalog())
+        except SpecError as error:
+            raise self._located(error) from None
+
+    def _fields(self) -> dict[str, object]:
+        fields = {**self.below, **self.flags}
+        for key in MERGED:
+            below, above = self.below.get(key), self.flags.get(key)
+            if isinstance(below, Mapping) and isinstance(above, Mapping):
+                fields[key] = {**below, **above}
+        return fields
+
+    def _located(self, error: SpecError) -> SpecError:
+        """Name the flag, or the line of the file, in which the field stands."""
+        field, key = error.field, error.field.partition(".")[2]
+        top = field.partition(".")[0].partition("[")[0]
+        written = self.flags.get(top)
+        if top in self.flags and (not isinstance(written, Mapping) or not key or key in written):
+            return SpecError(_as_flag(field, top), error.reason)
+        if self.file is not None:
+            return self.file.located(error)
+        return SpecError(_as_flag(field, top), error.reason)
+
+
+def from_file(path: Path | None, flags: Mapping[str, object]) -> Source:
+    """Read a job file, if there is one."""
+    if path is None:
+        return Source(flags, {})
+    from shared.core.job_file import parse_job_file
+
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise SpecError(str(path), f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise SpecError(str(path), f"is not UTF-8: {error.reason} at byte {error.start}") from None
+    file = parse_job_file(text, str(path))
+    if "code" in file.fields:
+        raise file.located(SpecError("code", "is filled in by tpuctl; give --code DIR"))
+    return Source(flags, file.fields, file)
+
+
+def pairs(flag: str, written: Sequence[str], example: str) -> dict[str, str]:
+    """Take ``KEY=VALUE`` texts apart; whatever stands behind the first ``=`` is the value."""
+    found: dict[str, str] = {}
+    for text in written:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise SpecError(flag, f"expected {example}, found {_short(text)}")
+        found[key] = value
+    return found
+
+
+def given(**flags: Any) -> dict[str, object]:
+    """Keep the flags that were given."""
+    return {key: value for key, value in flags.items() if value not in (None, [], {}, ())}
+
+
+def _as_flag(field: str, top: str) -> str:
+    flag = FLAGS.get(top)
+    return field if flag is None else f"{flag}{field.removeprefix(top).replace('.', ' ', 1)}"
+
+
+def _short(text: str, most: int = 40) -> str:
+    return repr(text if len(text) <= most else f"{text[:most]}…")
