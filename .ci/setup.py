@@ -51,7 +51,9 @@ def works() -> bool:
 
 def install(arguments: list[str]) -> None:
     """Install with uv, or with pip where uv cannot."""
-    uv = [str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--python", str(PYTHON)]
+    # Compiled now, or every process that imports JAX compiles it again where nothing may be kept.
+    uv = [str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--compile-bytecode"]
+    uv += ["--python", str(PYTHON)]
     try:
         # pip looks at every index too; the hashes say which file is the right one.
         run([*uv, "--index-strategy", "unsafe-best-match", *arguments], **dict(uv_settings()))

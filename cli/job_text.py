@@ -19,7 +19,7 @@ _RIGHT: Final = frozenset({0, 2})
 
 def text_of(view: JobView, columns: int) -> Iterator[str]:
     """Write a view, no line wider than the terminal."""
-    for part in (_headline, _facts, _slice, _attempts, _timeline, _evidence):
+    for part in (_headline, _reasons, _facts, _slice, _attempts, _timeline, _evidence):
         for line in part(view):
             yield tables.cut(line, columns)
     yield f"next: {next_step(view.job)}"
@@ -48,9 +48,12 @@ def _headline(view: JobView) -> Iterator[str]:
     total = job.progress.total if job.progress else None
     of_total = "" if total is None else f" of {total}"
     yield f"job {job.number}  {job.name}  {job.stage} for {since}{progress}{of_total}"
-    for text in dict.fromkeys((job.summary, job.reason)):
-        if text:
-            yield f"  {tables.printable(text)}"
+
+
+def _reasons(view: JobView) -> Iterator[str]:
+    for text in dict.fromkeys((view.job.summary, view.job.reason)):
+        line = f"  {tables.printable(text)}"
+        yield from tables.wrapped(line, columns=tables.width(), indent=2) if text else ()
 
 
 def _facts(view: JobView) -> Iterator[str]:
@@ -168,16 +171,19 @@ def _timeline(view: JobView) -> Iterator[str]:
         return
     yield ""
     yield _title("timeline", len(view.timeline))
-    rows = [
-        (
-            tables.clock(entry.at, view.now),
-            tables.printable(entry.who),
-            tables.printable(entry.text or entry.event),
-        )
-        for entry in view.timeline[-SHOWN_MAX:]
-    ]
-    for line in tables.table(rows, columns=tables.width() - len(tables.GAP)):
-        yield f"  {line}"
+    entries = view.timeline[-SHOWN_MAX:]
+    times = [tables.clock(entry.at, view.now) for entry in entries]
+    heads = tables.table(
+        [
+            ("", time, tables.printable(entry.who))
+            for time, entry in zip(times, entries, strict=True)
+        ],
+        columns=tables.width(),
+    )
+    indent = max(map(len, heads)) + 2 * len(tables.GAP)
+    for head, entry in zip(heads, entries, strict=True):
+        line = f"{tables.GAP}{head}".ljust(indent) + tables.printable(entry.text or entry.event)
+        yield from tables.wrapped(line, columns=tables.width(), indent=indent)
 
 
 def _title(what: str, count: int) -> str:

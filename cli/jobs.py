@@ -6,13 +6,14 @@ more than everything else that ``ps`` does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from cli import local_runner
 from cli.errors import NotFoundError
-from cli.installation import Installation
+from cli.installation import Installation, say_aside
 from cli.near import near_names
 from cli.tables import printable
 from shared.ports import Document, Query, Store, Where
@@ -119,6 +120,13 @@ def list_jobs(store: Store, owner: str, limit: int) -> list[JobRow]:
     order = {stage: index for index, stage in enumerate(ACTIVE_STAGES)}
     jobs = sorted(found.values(), key=lambda job: (order.get(job.stage, len(order)), -job.number))
     return jobs[: max(limit, sum(not job.is_over for job in jobs))]
+
+
+def warn_without_runner(installation: Installation, jobs: Sequence[JobRow]) -> None:
+    """Say that what is shown of jobs at work will not change by itself."""
+    if all(job.is_over for job in jobs) or local_runner.find(installation.settings.home):
+        return
+    say_aside("the local runner is not up, so nothing will happen; next: tpuctl local up")
 
 
 def _candidates(store: Store, owner: str, name: str) -> list[JobRow]:

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from cli.errors import CliError
+from cli.errors import FAILED, INTERRUPTED, CliError
 from cli.installation import Installation
 from shared.core.orders import Command, OrderKind, Verdict
 from shared.ports import Message
@@ -86,22 +86,30 @@ def give(installation: Installation, order: Order, args: Mapping[str, object]) -
         data = json.dumps(asdict(command)).encode()
         message = Message(data=data, attributes={"kind": "command"})
         installation.bus.publish(Topic.COMMANDS, [message])
-        fields = _wait(installation, order)
+        fields = _wait_for_outcome(installation, order)
     if fields["outcome"] != Verdict.ACCEPTED:
         raise CliError(f"refused: {fields['reason']}", next_step=_step_after(order, fields))
     return Accepted(job=str(fields["job"]), number=int(fields["number"] or 0))
 
 
-def _wait(installation: Installation, order: Order) -> Mapping[str, Any]:
+def _wait_for_outcome(installation: Installation, order: Order) -> Mapping[str, Any]:
     deadline = time.monotonic() + ANSWER_S
-    while (fields := _outcome(installation, order)) is None:
-        if time.monotonic() > deadline:
-            raise CliError(
-                f"no answer within {ANSWER_S:.0f} s; the order may still be carried out",
-                next_step=f"the same command with --command-id {order.id} asks for its outcome",
-            )
-        time.sleep(_LOOK_AGAIN_S)
+    try:
+        while (fields := _outcome(installation, order)) is None:
+            if time.monotonic() > deadline:
+                raise _unanswered(order, f"no answer within {ANSWER_S:.0f} s", FAILED)
+            time.sleep(_LOOK_AGAIN_S)
+    except KeyboardInterrupt:
+        raise _unanswered(order, "interrupted before the answer came", INTERRUPTED) from None
     return fields
+
+
+def _unanswered(order: Order, what: str, code: int) -> CliError:
+    return CliError(
+        f"{what}; the order may still be carried out",
+        next_step=f"the same command with --command-id {order.id} asks for its outcome",
+        code=code,
+    )
 
 
 def _outcome(installation: Installation, order: Order) -> Mapping[str, Any] | None:

@@ -54,6 +54,16 @@ def table(
     return [cut(_line(row, widths, right, gap), columns) for row in rows]
 
 
+def wrapped(text: str, *, columns: int, indent: int) -> list[str]:
+    """Break a line that is too wide; what is left over stands below, indented."""
+    if cells(text) <= columns:
+        return [text]
+    from textwrap import wrap
+
+    lines = wrap(text[indent:], columns - indent)
+    return [text[:indent] + lines[0], *(" " * indent + line for line in lines[1:])]
+
+
 def cut(text: str, room: int) -> str:
     """Shorten a text to so many cells, with a sign that something is missing."""
     if cells(text) <= room:

@@ -10,7 +10,7 @@ import typer
 from cli import tables
 from cli.as_json import print_json
 from cli.installation import here
-from cli.jobs import JobRow, list_jobs
+from cli.jobs import JobRow, list_jobs, warn_without_runner
 
 SHOWN_MAX: Final = 50
 ALL_MAX: Final = 10_000
@@ -42,6 +42,7 @@ def ps(
     else:
         for line in _lines(jobs, tables.width()):
             typer.echo(line)
+        warn_without_runner(installation, jobs)
 
 
 def _lines(jobs: Sequence[JobRow], columns: int) -> list[str]:

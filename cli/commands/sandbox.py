@@ -89,7 +89,8 @@ def preempt(
 
 
 def _home() -> Path:
-    return Path(os.environ.get("TPUCTL_HOME") or Path.home() / ".tpuctl")
+    # Absolute: the sandbox works in another folder than its user.
+    return Path(os.environ.get("TPUCTL_HOME") or Path.home() / ".tpuctl").absolute()
 
 
 @contextmanager

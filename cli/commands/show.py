@@ -7,7 +7,7 @@ import typer
 from cli import tables
 from cli.as_json import print_json
 from cli.installation import here
-from cli.jobs import find_job
+from cli.jobs import find_job, warn_without_runner
 from cli.words import AS_JSON, JOB
 
 
@@ -24,3 +24,4 @@ def show(job: JOB, *, as_json: AS_JSON = False) -> None:
         return
     for line in text_of(view, tables.width()):
         typer.echo(line)
+    warn_without_runner(installation, [row])

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Final
 
 import typer
 
-from cli import local_runner, tables
+from cli import tables
 from cli.errors import FAILED, TIMED_OUT, CliError
-from cli.installation import Installation, here, say_aside
-from cli.jobs import JobRow, find_job, read_job
+from cli.installation import Installation, here
+from cli.jobs import JobRow, find_job, read_job, warn_without_runner
 
 _LOOK_AGAIN_S: Final = 0.1
 _TIME: Final = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s?)?")
@@ -42,33 +42,47 @@ def wait_for(
     installation: Installation, jobs: Sequence[JobRow], timeout_s: float | None = None
 ) -> None:
     """Wait until all jobs are over and say how each ended; exit with 1 unless all succeeded."""
-    _warn_without_runner(installation, jobs)
+    warn_without_runner(installation, jobs)
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     line = _StatusLine()
-    ended: list[JobRow] = []
+    try:
+        stages = [job.stage for job in _endings(installation, jobs, line, deadline)]
+    except _TimeIsUpError as error:
+        raise _timed_out(error.waiting, timeout_s) from None
+    finally:
+        line.clear()
+    if any(stage != "succeeded" for stage in stages):
+        raise typer.Exit(FAILED)
+
+
+def _endings(
+    installation: Installation,
+    jobs: Sequence[JobRow],
+    line: _StatusLine,
+    deadline: float | None,
+) -> Iterator[JobRow]:
+    """Tell of each job when it ends, and of those that do not what they do."""
     waiting = list(jobs)
-    while True:
+    while waiting:
         waiting = [read_job(installation.store, job.id) for job in waiting]
         for job in [job for job in waiting if job.is_over]:
             line.clear()
             typer.echo(_ending(job))
             waiting.remove(job)
-            ended.append(job)
-        if not waiting:
-            break
-        if deadline is not None and time.monotonic() >= deadline:
-            line.clear()
-            raise _timed_out(waiting, timeout_s)
-        line.show(" · ".join(_status(job) for job in waiting))
-        time.sleep(_LOOK_AGAIN_S)
-    if any(job.stage != "succeeded" for job in ended):
-        raise typer.Exit(FAILED)
+            yield job
+        if waiting and deadline is not None and time.monotonic() >= deadline:
+            raise _TimeIsUpError(waiting)
+        if waiting:
+            line.show(" · ".join(_status(job) for job in waiting))
+            time.sleep(_LOOK_AGAIN_S)
 
 
-def _warn_without_runner(installation: Installation, jobs: Sequence[JobRow]) -> None:
-    is_up = local_runner.find(installation.settings.home) is not None
-    if not is_up and not all(job.is_over for job in jobs):
-        say_aside("the local runner is not up, so nothing will happen; next: tpuctl local up")
+class _TimeIsUpError(Exception):
+    """Some jobs are not over yet."""
+
+    def __init__(self, waiting: Sequence[JobRow]) -> None:
+        super().__init__()
+        self.waiting = waiting
 
 
 def _ending(job: JobRow) -> str:
@@ -111,13 +125,16 @@ class _StatusLine:
     """One line on the terminal that is written over; nothing where nobody watches."""
 
     def __init__(self) -> None:
-        self._watched = sys.stderr.isatty()
         self._shown = ""
+
+    def is_watched(self) -> bool:
+        """Tell whether a person is looking."""
+        return sys.stderr.isatty()
 
     def show(self, text: str) -> None:
         """Replace the line, if it says something new."""
         line = tables.cut(text, tables.width() - 1)
-        if self._watched and line != self._shown:
+        if self.is_watched() and line != self._shown:
             sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()
             self._shown = line

@@ -46,7 +46,7 @@ class _Lines:
         """Print what is new."""
         lines = _story(told)
         for line in lines[self._count :]:
-            self._console.print(line, soft_wrap=True)
+            self._console.print(line.plain, soft_wrap=True)
         self._count = len(lines)
 
 
@@ -92,7 +92,13 @@ def _story(told: Told) -> list[Text]:
 
 
 def _line(seconds: float, name: str, text: str, style: str) -> Text:
-    return Text.assemble((f"{seconds:6.1f} s  ", "dim"), f"{name:<12}  ", (text, style))
+    return Text.assemble(
+        (f"{seconds:6.1f} s  ", "dim"),
+        f"{name:<12}  ",
+        (text, style),
+        no_wrap=True,
+        overflow="ellipsis",
+    )
 
 
 # --- The end ------------------------------------------------------------------------------------
@@ -121,12 +127,15 @@ def _attempts(told: Told) -> Table:
     table = Table(title="attempts", title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in ("job", "attempt", "steps", "ended by"):
         table.add_column(column)
-    table.add_column("seconds", justify="right")
+    for column in ("redone", "seconds"):
+        table.add_column(column, justify="right")
+    lost = {(each.preemption.job, each.preemption.attempt): each for each in told.recoveries}
     for name, attempts in told.attempts.items():
         for attempt in attempts:
-            cause = str(attempt.cause or "")
-            seconds = f"{_ran_s(attempt):.1f}"
-            table.add_row(name, str(attempt.number), _steps(attempt), cause, seconds)
+            recovery = lost.get((name, attempt.number))
+            redone = str(recovery.redone) if recovery else ""
+            cause, seconds = str(attempt.cause or ""), f"{_ran_s(attempt):.1f}"
+            table.add_row(name, str(attempt.number), _steps(attempt), cause, redone, seconds)
     return table
 
 
@@ -141,24 +150,20 @@ def _ran_s(attempt: Attempt) -> float:
 
 
 def _recoveries(told: Told) -> Table:
-    title = "seconds from the preemption"
+    """Show marks as seconds since the preemption, then who took how much of them."""
+    title = "seconds from each preemption, and who took them"
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     table.add_column("preemption")
-    for column in ("request", "slice", "process", "step", "steps redone"):
+    for column in ("request", "slice", "process", "step"):
         table.add_column(column, justify="right")
+    for column in ("control plane", "cloud", "program"):
+        table.add_column(column, justify="right", style="dim")
     for each in told.recoveries:
         kind = "with notice" if each.preemption.notice else "silent"
         marks = (each.request, each.slice, each.process, each.step)
-        table.add_row(kind, *(_seconds(mark) for mark in marks), str(each.redone))
-        table.add_row(f"  {_shares(each)}", style="dim")
+        shares = (each.control_plane, each.cloud, each.program)
+        table.add_row(kind, *(_seconds(mark) for mark in (*marks, *shares)))
     return table
-
-
-def _shares(each: Recovery) -> str:
-    return (
-        f"ours {_seconds(each.control_plane)}, cloud {_seconds(each.cloud)},"
-        f" program {_seconds(each.program)}"
-    )
 
 
 def _results(told: Told) -> Iterator[Text]:

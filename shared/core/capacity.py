@@ -126,16 +126,18 @@ def claim(now: Situation) -> Situation:
     )
     claimed = replace(current, claimed=chosen.id, claimed_at=now.now, bids=bids)
     now = now.with_generation(claimed).with_slice(next_bid_at=None)
-    return now.note("SliceClaimed", f"{chosen.name} in {chosen.zone} serves the slice")
+    return now.note("SliceClaimed", f"{chosen.name} serves the slice")
 
 
 def serve(now: Situation) -> Situation:
     """A job that waits for its slice moves on once the slice is there."""
     current = now.slice.current
     bid = current.claimed_bid if current else None
-    if bid is None or bid.verdict is View.LOST or not now.stands_at(*_WAITING):
+    if current is None or bid is None or bid.verdict is View.LOST:
         return now
-    text = f"preparing on {bid.name} in {bid.zone}"
+    if not now.stands_at(*_WAITING):
+        return now
+    text = f"preparing on generation {current.number} in {bid.zone}"
     changes = {"prepare_since": now.now, "prepared_at": None, "zone": bid.zone}
     return now.advance(Event.SLICE_CLAIMED, text, **changes)
 

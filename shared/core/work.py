@@ -13,7 +13,7 @@ from datetime import datetime
 from shared.core import causes
 from shared.core.causes import Cause
 from shared.core.hosts import Host
-from shared.core.letting_go import condemn
+from shared.core.letting_go import condemn, lost
 from shared.core.model import NO_ATTEMPT, Attempt, Bid, Ending, Generation, Writer
 from shared.core.rules import FROM_SCRATCH, NEW_SLICE, Action, Decision, Rules, decide_action
 from shared.core.situation import Situation
@@ -67,6 +67,9 @@ def check_preparation(now: Situation) -> Situation:
     if now.since(since) < limit_s:
         return now
     late = [host for host in hosts if host.prepared != now.served.spec_sha256 or host.alive]
+    silent = [host for host in late if _is_silent(now, host)]
+    if silent:
+        return now.with_bid(current, lost(bid, Cause.HOST_LOST, f"host {silent[0].host} is silent"))
     return _fail_setup(now, late[0]) if late else now
 
 
@@ -195,6 +198,11 @@ def _has_advanced(now: Situation) -> bool:
 
 
 # --- Preparation and start ----------------------------------------------------------------------
+
+
+def _is_silent(now: Situation, host: Host) -> bool:
+    heard_at = host.received_at
+    return heard_at is None or now.since(heard_at) >= now.policy.silent_host_s
 
 
 def _setup_failed(now: Situation, current: Generation, host: Host) -> bool:
