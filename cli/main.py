@@ -49,6 +49,11 @@ def _run(words: list[str]) -> int:
         return _usage(error)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
+    except OSError as error:
+        what = f"error: {error.filename or 'the system'}: {error.strerror or error}"
+        return _told(
+            what, "check the path and its rights; TPUCTL_HOME names another folder", _FAILED
+        )
     except Exception as error:
         if os.environ.get("TPUCTL_DEBUG"):
             raise

@@ -22,6 +22,8 @@ from shared.errors import SpecError
 
 INSTALLATION_CHARS = 6
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+OWNER_CHARS_MAX = 40
+_NOBODY = "me"
 _SECRET_BYTES = 32
 
 
@@ -70,7 +72,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     path = home / "settings.toml"
     written = _read(path) if path.exists() else {}
     _check_keys(path, "", written, ("owner", "policy"))
-    owner = written.get("owner") or environ.get("TPUCTL_OWNER") or getpass.getuser()
+    owner = written.get("owner") or environ.get("TPUCTL_OWNER") or _user()
     if not isinstance(owner, str):
         raise SpecError(f"{path}: owner", "expected a text")
     return Settings(home, _slug(owner), _policy(path, written.get("policy", {})))
@@ -103,8 +105,20 @@ def _check_keys(
             raise SpecError(f"{path}: {table}{key}", f"is no setting{hint}")
 
 
+def _user() -> str:
+    """Name whoever is logged in; containers have users without a name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return _NOBODY
+
+
 def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "me"
+    """Make a name of what may be an e-mail address, so that it can stand in a path."""
+    words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    if not words:
+        return _NOBODY
+    return (words if words[0].isalpha() else f"u-{words}")[:OWNER_CHARS_MAX].rstrip("-")
 
 
 def _kept(path: Path, made: bytes) -> bytes:

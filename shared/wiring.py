@@ -6,14 +6,17 @@ this machine whose address the caller knows. Google's libraries are imported whe
 
 from __future__ import annotations
 
-from shared.adapters.sqlite_bus import SqliteBus
+from typing import TYPE_CHECKING
+
 from shared.adapters.sqlite_store import SqliteStore
 from shared.adapters.system import SystemClock
-from shared.app.context import App
-from shared.catalog_data import load_catalog
 from shared.ports import Blobs
 from shared.settings import Settings
 from shared.topology import EMBEDDED_SUBSCRIPTIONS
+
+if TYPE_CHECKING:
+    from shared.adapters.sqlite_bus import SqliteBus
+    from shared.app.context import App
 
 EMBEDDED_PROJECT = "sandbox"
 EMBEDDED_BUCKET = "tpuctl-sandbox"
@@ -26,6 +29,8 @@ def open_store(settings: Settings) -> SqliteStore:
 
 def open_bus(settings: Settings) -> SqliteBus:
     """Open the installation's topics and subscriptions.  Raises StateFileError."""
+    from shared.adapters.sqlite_bus import SqliteBus
+
     return SqliteBus(settings.state_path, EMBEDDED_SUBSCRIPTIONS)
 
 
@@ -39,6 +44,8 @@ def open_blobs(endpoint: str) -> Blobs:
 def embedded(settings: Settings, endpoint: str) -> App:
     """Put the control plane together on this machine, over the simulated cloud at an address."""
     from shared.adapters import tpu
+    from shared.app.context import App
+    from shared.catalog_data import load_catalog
 
     return App(
         store=open_store(settings),

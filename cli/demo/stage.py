@@ -17,7 +17,7 @@ from shared import settings as home_settings
 from shared.settings import Settings
 
 # Seconds that a real cloud counts in minutes; see sandbox/settings.py for what they stand for.
-_CLOUD = {"waiting_s": 0.5, "provisioning_s": 1.0, "boot_s": 0.5, "delete_s": 0.5}
+_CLOUD = {"waiting_s": 0.3, "provisioning_s": 0.7, "boot_s": 0.3, "delete_s": 0.5}
 
 
 @contextmanager

@@ -28,11 +28,11 @@ from shared.ports import Query
 
 EXAMPLE: Final = Path(__file__).resolve().parent.parent.parent / "examples" / "digits_jax"
 UNDISTURBED, PREEMPTED = "undisturbed", "preempted"
-STEPS: Final = 240
+STEPS: Final = 160
 SAVE_EVERY: Final = 20
-STEP_DELAY_MS: Final = 25
+STEP_DELAY_MS: Final = 20
 # The first one comes with a notice that is long enough to save, the second without a word.
-NOTICE_AT, SILENT_AT = STEPS // 4, 5 * STEPS // 8
+NOTICE_AT, SILENT_AT = STEPS // 4, STEPS * 11 // 16
 NOTICE_S: Final = 6.0
 _LOOK_AGAIN_S: Final = 0.05
 _PATIENCE_S: Final = 110.0

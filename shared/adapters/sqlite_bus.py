@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shared.ports import Clock, Delivery, Message
     from shared.topology import Subscription
 
-POLL_S: Final = 0.01
+POLL_S: Final = 0.02
 
 
 class SqliteBus:

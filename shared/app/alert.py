@@ -13,7 +13,7 @@ _log = get("alert")
 def receive(app: App, delivery: Delivery) -> None:  # noqa: ARG001 - every use case takes the app
     """Say what happened in one line."""
     fields = read(delivery.message.data)
-    _log.warning(
+    _log.info(
         "job %s %s: %s: %s",
         fields.get("number"),
         fields.get("name"),

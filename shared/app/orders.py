@@ -17,6 +17,7 @@ from shared.app.settle import settle, settle_once
 from shared.core import ordering
 from shared.core.codec import from_fields, to_fields
 from shared.core.model import Attempt, Job, Slice
+from shared.core.names import slice_name
 from shared.core.ordering import Again, Refused
 from shared.core.orders import OrderKind, Outcome, Verdict
 from shared.core.situation import Situation
@@ -118,7 +119,7 @@ def _submit(app: App, order: Submit) -> _Plan:
         loaded = _loaded_slice(app, args.on)
         slice_ = ordering.take_slice(loaded.situation.slice, spec, args.job)
     else:
-        name = args.slice or f"{spec.name}-{number}"
+        name = args.slice or slice_name(spec.name, str(number))
         wanted = ordering.new_slice(
             name, args.slice_uid, order.owner, spec, world(app), app.clock.now()
         )
@@ -178,7 +179,7 @@ def _place(app: App, order: RunAgain, job: Job, spec: JobSpec) -> tuple[Loaded, 
     is_there = old is not None and old.situation.slice.uid == job.slice_uid
     if old is not None and is_there and _fits(old.situation.slice, spec, job):
         return old, ordering.take_slice(old.situation.slice, spec, job.id)
-    name = f"{job.name}-{job.number}"
+    name = slice_name(job.name, str(job.number))
     wanted = ordering.new_slice(name, args.slice_uid, job.owner, spec, world(app), app.clock.now())
     loaded = _free_name(app, wanted, is_chosen=False)
     return loaded, replace(wanted, name=loaded.situation.slice.name, job=job.id)
@@ -224,7 +225,7 @@ def _free_name(app: App, wanted: Slice, *, is_chosen: bool) -> Loaded:
     if document is not None and document.fields["live"]:
         if is_chosen:
             raise Refused(f"the name {wanted.name} is taken by another slice")
-        longer = replace(wanted, name=f"{wanted.name}-{wanted.uid}")
+        longer = replace(wanted, name=slice_name(wanted.name, wanted.uid))
         return _free_name(app, longer, is_chosen=True)
     old = from_fields(Slice, document.fields) if document else None
     tokens = {document.path: document.token} if document else {}

@@ -2,15 +2,17 @@
 
 Each effect returns a mark: the change of the documents that says it was done. A mark is applied
 to whatever the documents are by then, so an effect that took long cannot undo a decision.
+``tried`` holds what was tried already: what failed is not tried again before it is due.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableSet
 from dataclasses import replace
 from uuid import NAMESPACE_URL, uuid5
 
 from shared.app.context import App
+from shared.core.causes import Cause
 from shared.core.mandates import Place, agent_config, render, sequence_of
 from shared.core.model import Bid, BidStage, Generation, Mandate, View
 from shared.core.names import labels, mandate_object
@@ -28,7 +30,11 @@ _WRITES_MAX = 5
 _log = get("perform")
 
 
-def perform_launch(app: App, now: Situation) -> Iterator[Mark]:
+def perform_launch(
+    app: App,
+    now: Situation,
+    tried: MutableSet[str],  # noqa: ARG001 - a mandate that failed leaves no mark
+) -> Iterator[Mark]:
     """Write mandates, then ring bells: what launch may touch."""
     for generation in unwritten(now):
         try:
@@ -39,9 +45,11 @@ def perform_launch(app: App, now: Situation) -> Iterator[Mark]:
         yield _ring(app, generation)
 
 
-def perform_recovery(app: App, now: Situation) -> Iterator[Mark]:
+def perform_recovery(app: App, now: Situation, tried: MutableSet[str]) -> Iterator[Mark]:
     """Delete bids, then create bids: what recovery may touch."""
     for generation, bid in undeleted(now):
+        if not _is_first(tried, f"delete {bid.name}"):
+            continue
         try:
             app.slices.delete(bid.zone, bid.name)
         except (Retryable, Permanent) as error:
@@ -53,7 +61,14 @@ def perform_recovery(app: App, now: Situation) -> Iterator[Mark]:
         else:
             yield _mark_bid(generation, bid, deleted_at=now.now)
     for generation, bid in uncreated(now):
-        yield _create(app, now, generation, bid)
+        if _is_first(tried, f"create {bid.name}"):
+            yield _create(app, now, generation, bid)
+
+
+def _is_first(tried: MutableSet[str], effect: str) -> bool:
+    is_first = effect not in tried
+    tried.add(effect)
+    return is_first
 
 
 # --- Mandates and bells -------------------------------------------------------------------------
@@ -72,13 +87,32 @@ def _write_mandate(app: App, now: Situation, generation: Generation) -> Mark:
             return _mark_order(generation, _jump_over(sequence))
         if sequence < order.sequence:
             if stored is None and order.written > 0:
-                raise Permanent(f"{name} is missing; it is never made again")
+                return _without_mandate(name, generation)
             try:
                 app.blobs.put(name, data, if_generation=stored.generation if stored else 0)
             except Conflict:
                 continue
         return _mark_order(generation, lambda old: _written(old, order.sequence))
     raise Conflict(f"{name} is being written by somebody else")
+
+
+def _without_mandate(name: str, generation: Generation) -> Mark:
+    """Give a generation up whose mandate is missing: it is never made again.
+
+    Nobody in it can be told anything any more. Nothing is renewed either: for whoever waits for
+    the writer's end that is as good as an end that was written.
+    """
+    if not generation.claimed and not generation.is_condemned:
+        raise Permanent(f"{name} is missing; it is never made again")
+    _log.error("%s is missing; it is never made again", name)
+    sequence, bid = generation.mandate.sequence, generation.claimed_bid
+    told = _mark_order(generation, lambda old: _written(old, sequence))
+    if bid is None or bid.verdict is View.LOST:
+        return told
+    given_up = _mark_bid(
+        generation, bid, verdict=View.LOST, lost_cause=Cause.HOST_LOST, detail="no mandate"
+    )
+    return lambda now: given_up(told(now))
 
 
 def _written(old: Mandate, sequence: int) -> Mandate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableSet
 from functools import reduce
 
 from shared.app.commit import LAUNCH, RECOVERY, Extra, commit
@@ -15,7 +15,7 @@ from shared.errors import Conflict
 
 # Each round either loses a race or performs something; more means that the world runs away.
 ROUNDS_MAX = 20
-_PERFORMERS: dict[str, Callable[[App, Situation], Iterator[Mark]]] = {
+_PERFORMERS: dict[str, Callable[[App, Situation, MutableSet[str]], Iterator[Mark]]] = {
     LAUNCH: perform_launch,
     RECOVERY: perform_recovery,
 }
@@ -27,6 +27,7 @@ def settle(app: App, name: str, *, who: str, change: Mark | None = None) -> Situ
     ``change`` is what was learnt; it is applied to what is loaded, again after a lost race.
     Raises Conflict when too many others are at work, Unavailable when the Store is not there.
     """
+    tried: set[str] = set()
     for _ in range(ROUNDS_MAX):
         loaded = load(app, name)
         if loaded is None:
@@ -35,7 +36,7 @@ def settle(app: App, name: str, *, who: str, change: Mark | None = None) -> Situ
             now = settle_once(app, loaded, who=who, change=change)
         except Conflict:
             continue
-        marks = list(_PERFORMERS[who](app, now)) if who in _PERFORMERS else []
+        marks = list(_PERFORMERS[who](app, now, tried)) if who in _PERFORMERS else []
         if not marks:
             return now
         change = _all(marks)

@@ -16,6 +16,7 @@ LABEL_BID = "tpuctl-bid"
 _CLOUD_NAME = re.compile(r"tpuctl-([a-z0-9]{6})-([a-z0-9]{8})-g(\d+)-b(\d+)")
 # Google allows 63 characters; the pieces below need at most 41.
 CLOUD_NAME_CHARS_MAX = 63
+SLUG_CHARS_MAX = 40
 
 
 def cloud_name(installation: str, slice_uid: str, generation: int, bid: str) -> str:
@@ -42,6 +43,11 @@ def labels(installation: str, slice_uid: str, generation: int, bid: str) -> Mapp
         LABEL_GENERATION: str(generation),
         LABEL_BID: bid,
     }
+
+
+def slice_name(name: str, ending: str) -> str:
+    """Name a slice after its job, short enough for a slug."""
+    return f"{name[: SLUG_CHARS_MAX - len(ending) - 1].rstrip('-')}-{ending}"
 
 
 def mandate_object(slice_uid: str, generation: int) -> str:

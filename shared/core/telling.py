@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from operator import attrgetter
 
 from shared.core.model import NO_ATTEMPT, Generation, Mandate, Writer
 from shared.core.names import run_folder
 from shared.core.situation import Situation
 from shared.core.stages import Stage
 
-_ANY_TIME = datetime.min.replace(tzinfo=UTC)
+# What makes an order another one: not its wording, nor how far the telling has come.
+_says = attrgetter(
+    "action", "job", "attempt", "spec_sha256", "bid", "bids", "boots", "run", "lease_s", "tries"
+)
 # What agents are doing when only the bell makes them look soon.
 _LOOKING_RARELY = frozenset({"start", "idle"})
 _PREPARING = (Stage.QUEUED, Stage.PROVISIONING, Stage.PREPARING, Stage.RECOVERING)
@@ -49,21 +52,6 @@ def tell(now: Situation) -> Situation:
         now = now.with_generation(replace(generation, mandate=following))
         now = _end_writer(now, generation, order, following)
     return now
-
-
-def _says(order: Mandate) -> Mandate:
-    """Leave out what does not make an order another one."""
-    order = replace(order, rings=False)
-    return replace(
-        order,
-        sequence=0,
-        written=0,
-        rung=0,
-        rings=False,
-        reason="",
-        grace_s=0.0,
-        ordered_at=_ANY_TIME,
-    )
 
 
 def _is_hastened(now: Situation, order: Mandate, following: Mandate) -> bool:

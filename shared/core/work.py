@@ -66,7 +66,7 @@ def check_preparation(now: Situation) -> Situation:
     limit_s = now.policy.prepare_s + now.spec.setup_timeout_s
     if now.since(since) < limit_s:
         return now
-    late = [host for host in hosts if host.prepared != now.served.spec_sha256 or host.alive]
+    late = [host for host in hosts if not _is_prepared(now, current, host)]
     silent = [host for host in late if _is_silent(now, host)]
     if silent:
         return now.with_bid(current, lost(bid, Cause.HOST_LOST, f"host {silent[0].host} is silent"))
@@ -80,7 +80,7 @@ def start(now: Situation) -> Situation:
     if current is None or bid is None or not now.stands_at(Stage.PREPARING):
         return now
     hosts = now.hosts_of(current, bid.id)
-    if not _all_prepared(now, bid, hosts):
+    if len(hosts) < bid.hosts or not all(_is_prepared(now, current, host) for host in hosts):
         return now
     if now.served.prepared_at is None:
         now = now.with_job(prepared_at=now.now)
@@ -226,10 +226,15 @@ def _fail_setup(now: Situation, host: Host) -> Situation:
     return _react(now, Cause.SETUP, f"host {host.host}, {how}")
 
 
-def _all_prepared(now: Situation, bid: Bid, hosts: Sequence[Host]) -> bool:
-    return len(hosts) == bid.hosts and all(
-        host.prepared == now.served.spec_sha256 and not host.alive and not host.notice
-        for host in hosts
+def _is_prepared(now: Situation, current: Generation, host: Host) -> bool:
+    """A host is prepared when it says so of the present order: a word from before it is stale."""
+    order = current.mandate
+    return (
+        order.action == "prepare"
+        and order.spec_sha256 == now.served.spec_sha256 == host.prepared
+        and host.seen_sequence >= order.sequence
+        and not host.alive
+        and not host.notice
     )
 
 

@@ -1,0 +1,23 @@
+"""``python -m bench [NAME...]``: run all measurements, or some."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+BENCHES = ("cli_start",)
+
+
+def main(names: list[str]) -> int:
+    """Run the named measurements; fail if one of them misses its target."""
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        print(f"error: no measurement {', '.join(unknown)}; there are: {', '.join(BENCHES)}")
+        return 2
+    # All are run, whatever the first one finds.
+    found = [int(import_module(f"bench.{name}").main()) for name in names or BENCHES]
+    return max(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
