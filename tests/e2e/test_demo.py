@@ -1,0 +1,112 @@
+"""The demo, as a user types it: real training, real preemptions, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import processes
+
+TPUCTL = [sys.executable, "-c", "import sys; from cli.main import main; sys.exit(main())"]
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 180
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(name="told", scope="module")
+def _told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Run the demo once and return its JSON."""
+    home = tmp_path_factory.mktemp("demo") / "home"
+    done = subprocess.run(
+        [*TPUCTL, "demo", "--json", "--home", str(home)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert 0 == done.returncode, done.stderr
+    assert [] == processes_of(home)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_demo_ends_with_bitwise_the_same_parameters(told: dict[str, Any]) -> None:
+    """Although one job was preempted twice, and has one attempt and one generation for each."""
+    assert told["ok"]
+    assert told["parameters_equal"]
+    assert 2 == told["preemptions"]
+    undisturbed, preempted = told["jobs"]
+    assert [1] == [attempt["generation"] for attempt in undisturbed["attempts"]]
+    assert [1, 2, 3] == [attempt["generation"] for attempt in preempted["attempts"]]
+    causes = [attempt["cause"] for attempt in preempted["attempts"]]
+    assert ["preempted", "preempted", "succeeded"] == causes
+
+
+def test_every_restart_goes_on_from_a_checkpoint(told: dict[str, Any]) -> None:
+    """With a notice nothing is done twice."""
+    _, second, third = told["jobs"][1]["attempts"]
+    assert second["start_step"] >= told["jobs"][1]["attempts"][0]["last_step"]
+    assert third["start_step"] > second["start_step"]
+    assert 0 == told["recoveries"][0]["steps_redone"]
+
+
+def test_the_control_plane_takes_less_than_a_second(told: dict[str, Any]) -> None:
+    """From a notice to the request for a new slice; from the prepared hosts to the process."""
+    assert 1 >= told["notice_to_request_s"]
+    assert 1 >= told["ready_to_start_s"]
+
+
+def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
+    """At the moment at which the jobs have just been submitted."""
+    home = tmp_path / "home"
+    demo = subprocess.Popen(
+        [*TPUCTL, "demo", "--home", str(home)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert demo.stdout is not None
+    try:
+        seen = next(line for line in _lines(demo) if "waiting for" in line)
+        os.killpg(demo.pid, signal.SIGINT)
+        rest, _ = demo.communicate(timeout=30)
+    finally:
+        demo.kill()
+
+    assert "waiting for" in seen
+    assert "interrupted" == rest.splitlines()[-1]
+    assert 130 == demo.returncode
+    assert [] == processes_of(home)
+
+
+def _lines(process: subprocess.Popen[str]) -> Iterator[str]:
+    assert process.stdout is not None
+    while line := process.stdout.readline():
+        yield line
+
+
+def processes_of(home: Path) -> list[int]:
+    """Find the processes that name this home in their command line or environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if str(home).encode() in text and processes.start_time(int(entry.name)) is not None:
+            found.append(int(entry.name))
+    return found
