@@ -45,7 +45,9 @@ def logs(
     printer = _Printer(installation, found, host)
     printer.begin(chosen)
     count = printer.print(reader.lines(chosen)) + printer.print(reader.rest())
-    if not count:
+    if not count and found.is_over and chosen <= found.attempt and host is None:
+        say_aside("nothing: the program wrote no line")
+    elif not count:
         raise _nothing(found, chosen, host)
 
 

@@ -75,13 +75,21 @@ def _observe(app: App, at: datetime) -> None:
         _log.warning("listing: %s", problem)
     slices = _live(app)
     for slice_ in slices:
-        looks = _looks(app, slice_, listing)
-        if looks:
-            settle(app, slice_.name, who="health_check", change=observation(looks, at))
+        _observe_slice(app, slice_, listing, at)
     known = frozenset(
         bid.name for slice_ in slices for bid in _bids(slice_) if bid.stage is not BidStage.GONE
     )
     report_orphans(app, listing.requests, known)
+
+
+def _observe_slice(app: App, slice_: Slice, listing: Listing, at: datetime) -> None:
+    """Look at one slice; the trouble of one hides no other."""
+    try:
+        looks = _looks(app, slice_, listing)
+        if looks:
+            settle(app, slice_.name, who="health_check", change=observation(looks, at))
+    except ControlPlaneError as error:
+        _log.warning("%s is not observed: %s", slice_.name, error)
 
 
 def _looks(app: App, slice_: Slice, listing: Listing) -> Mapping[str, Look]:

@@ -61,7 +61,7 @@ def read(data: bytes) -> Mapping[str, object]:
     """Read a message's JSON object.  Raises InvalidRequest."""
     try:
         fields = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidRequest("the message is not JSON") from None
     if not isinstance(fields, dict):
         raise InvalidRequest("the message is not an object")

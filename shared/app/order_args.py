@@ -103,5 +103,5 @@ def parse_order(data: bytes) -> Order:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"][1:])
         raise InvalidRequest(f"command: {where}: {first['msg']}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidRequest("command: it is not JSON") from None

@@ -72,7 +72,7 @@ def sequence_of(data: bytes) -> int:
     """Return the sequence of a stored mandate; 0 when it is not one of ours."""
     try:
         fields = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return 0
     sequence = fields.get("sequence") if isinstance(fields, dict) else None
     return sequence if isinstance(sequence, int) else 0

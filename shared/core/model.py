@@ -62,7 +62,9 @@ class Spent:
     failures: int = 0
     setups: int = 0
     bad_nodes: int = 0
-    others: int = 0
+    echoes: int = 0
+    hangs: int = 0
+    locks: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,6 +144,7 @@ def _cell(rules: Rules, cause: Cause, group: Group) -> tuple[Action, int | None]
 
 
 def _spend(group: Group, spent: Spent) -> tuple[int, Spent]:
+    """Count on a group's own counter: what happens for other reasons uses up no bound."""
     match group:
         case Group.GONE:
             return spent.preemptions, replace(spent, preemptions=spent.preemptions + 1)
@@ -153,8 +154,12 @@ def _spend(group: Group, spent: Spent) -> tuple[int, Spent]:
             return spent.setups, replace(spent, setups=spent.setups + 1)
         case Group.BAD_NODE:
             return spent.bad_nodes, replace(spent, bad_nodes=spent.bad_nodes + 1)
-        case _:
-            return spent.others, replace(spent, others=spent.others + 1)
+        case Group.ECHO:
+            return spent.echoes, replace(spent, echoes=spent.echoes + 1)
+        case Group.HANG:
+            return spent.hangs, replace(spent, hangs=spent.hangs + 1)
+        case Group.LOCKED:
+            return spent.locks, replace(spent, locks=spent.locks + 1)
 
 
 def _limit(rules: Rules, group: Group) -> int:

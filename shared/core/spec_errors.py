@@ -83,7 +83,8 @@ def shown(value: object) -> str:
         return "(too long to print)"
     if len(text) <= SHOWN_CHARS_MAX:
         return text
-    return f"{text[:SHOWN_CHARS_MAX]}… ({len(text)} characters)"
+    length = len(value) if isinstance(value, str) else len(text)
+    return f"{text[:SHOWN_CHARS_MAX]}… ({length} characters)"
 
 
 def _field(location: Sequence[int | str]) -> str:

@@ -68,7 +68,7 @@ def _mandate(now: Situation, generation: Generation, wish: _Wish) -> Mandate:
         ordered_at=now.now,
         written=order.written,
         rung=order.rung,
-        rings=order.action in _LOOKING_RARELY or (order.rings and order.rung < order.sequence),
+        rings=_is_looking_rarely(order),
         job=wish.job,
         attempt=wish.attempt,
         spec_sha256=wish.spec_sha256,
@@ -80,6 +80,12 @@ def _mandate(now: Situation, generation: Generation, wish: _Wish) -> Mandate:
         grace_s=wish.grace_s,
         tries=wish.tries,
     )
+
+
+def _is_looking_rarely(order: Mandate) -> bool:
+    """Agents under an order look rarely; those that have none yet look all the time."""
+    is_unheard = order.rings and order.rung < order.sequence
+    return is_unheard or (order.sequence > 0 and order.action in _LOOKING_RARELY)
 
 
 def _end_writer(

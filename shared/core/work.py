@@ -14,7 +14,7 @@ from shared.core import causes
 from shared.core.causes import Cause
 from shared.core.hosts import Host
 from shared.core.letting_go import condemn, lost
-from shared.core.model import NO_ATTEMPT, Attempt, Bid, Ending, Generation, Writer
+from shared.core.model import Attempt, Bid, Ending, Generation, Writer
 from shared.core.rules import FROM_SCRATCH, NEW_SLICE, Action, Decision, Rules, decide_action
 from shared.core.situation import Situation
 from shared.core.stages import Event, Stage
@@ -314,7 +314,8 @@ def _record_times(now: Situation, hosts: Sequence[Host]) -> Situation:
 def _record_progress(now: Situation, hosts: Sequence[Host]) -> Situation:
     attempt = now.attempt
     assert attempt is not None, "hosts speak of an attempt that is there"
-    is_newest = now.is_serving and now.served.attempt == attempt.number != NO_ATTEMPT
+    job = now.served
+    is_newest = now.is_serving and (job.attempt, job.run) == (attempt.number, attempt.run)
     told = [host.progress for host in hosts if host.progress is not None]
     if told:
         newest = max(told, key=lambda progress: progress.step)

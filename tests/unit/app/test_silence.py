@@ -1,0 +1,91 @@
+"""A host that says nothing is lost only while others are known to be heard."""
+
+import json
+
+from shared.core.causes import Cause
+from shared.core.stages import Stage
+from shared.ports import Delivery
+from tests.unit.app.world import World
+
+
+def is_report(delivery: Delivery) -> bool:
+    """Whatever travels on the way of the agents."""
+    return delivery.subscription == "report"
+
+
+def warm_up(world: World) -> None:
+    """Run a job until canaries have been fresh for long enough."""
+    world.run_job()
+    world.ticks(world.policy.canary_s + 5.0)
+
+
+def test_a_silent_host_is_lost_while_others_report(world: World) -> None:
+    """Its slice is replaced, and the new attempt starts when the old node is gone."""
+    warm_up(world)
+    world.hosts[1].is_mute = True
+    world.ticks(world.policy.silent_host_s - 3.0)
+    assert 1 == world.slice().generation
+    world.tick_until(world.runs_attempt(1))
+
+    assert Cause.HOST_LOST is world.attempts()[0].cause
+    assert 2 == world.slice().generation
+
+
+def test_a_whole_slice_may_be_silent_for_longer(world: World) -> None:
+    """One host is a broken host; all of them may be a broken network."""
+    warm_up(world)
+    for host in world.hosts:
+        host.is_mute = True
+    world.ticks(world.policy.silent_slice_s - 3.0)
+    assert 1 == world.slice().generation
+    world.tick_until(world.runs_attempt(1))
+
+    assert Cause.HOST_LOST is world.attempts()[0].cause
+
+
+def test_silence_means_nothing_while_reports_do_not_come_through(world: World) -> None:
+    """The tick's own canaries are lost as well: it is us."""
+    warm_up(world)
+    world.loses = is_report
+    world.ticks(100.0)
+
+    assert Stage.RUNNING is world.job().stage
+    assert 1 == world.slice().generation
+
+
+def test_silence_counts_only_after_reports_have_come_through_for_a_while(world: World) -> None:
+    """After an outage every host is given time to speak."""
+    warm_up(world)
+    world.loses = is_report
+    world.ticks(100.0)
+    world.loses = lambda delivery: (
+        is_report(delivery)
+        and b"canary" not in json.dumps(dict(delivery.message.attributes)).encode()
+    )
+    world.ticks(world.policy.canary_s - 3.0)
+    world.loses = lambda _: False
+    world.ticks(60.0)
+
+    assert Stage.RUNNING is world.job().stage
+    assert 1 == world.slice().generation
+
+
+def test_a_host_that_reports_and_cannot_read_is_not_lost(world: World) -> None:
+    """It says what troubles it, and its lease is its own affair."""
+    warm_up(world)
+    world.hosts[1].is_cut_off = True
+    world.ticks(60.0)
+
+    assert 1 == world.slice().generation
+
+
+def test_an_attempt_that_is_cut_off_from_its_mandate_ends_itself(world: World) -> None:
+    """Its lease runs out; the others are stopped, and the next attempt starts."""
+    warm_up(world)
+    cut_off = world.hosts[1]
+    cut_off.is_cut_off = True
+    world.tick_until(lambda: cut_off.runs is None, limit_s=world.policy.lease_s + 5.0)
+    world.drain()
+
+    assert Cause.CUT_OFF is world.attempts()[0].cause
+    assert 1 == world.attempts()[0].cause_host

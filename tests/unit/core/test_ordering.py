@@ -1,0 +1,197 @@
+"""Orders are refused for a reason that their owner can read, or change what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from shared.core import ordering
+from shared.core.model import Kind, Spent
+from shared.core.ordering import Again, Refused
+from shared.core.situation import Situation
+from shared.core.spec import spec_sha256
+from shared.core.stages import TERMINAL, Stage
+from tests.unit.core.situations import (
+    JOB,
+    SCENES,
+    SPEC,
+    START,
+    WORLD,
+    cancelled,
+    elsewhere,
+    failed,
+    running,
+    spec_of,
+    stopping,
+    submitted,
+)
+
+
+def again(now: Situation, **changes: object) -> Situation:
+    """Order a resume."""
+    order = Again(now.served.attempt, None, None, presume_dead=False, is_rerun=False)
+    return ordering.again(now, replace(order, **changes))  # type: ignore[arg-type]
+
+
+REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
+    "a type is missing": (
+        lambda: ordering.new_slice("n", "u", "o", spec_of(accelerator_type=None), WORLD, START),
+        "names no accelerator type: say --type, or --on SLICE",
+    ),
+    "a slice that is gone": (
+        lambda: ordering.take_slice(replace(running().slice, live=False), SPEC, "new"),
+        "slice hi-1 is being deleted",
+    ),
+    "a slice that is going": (
+        lambda: ordering.take_slice(replace(running().slice, wanted=False), SPEC, "new"),
+        "slice hi-1 is being deleted",
+    ),
+    "a busy slice": (
+        lambda: ordering.take_slice(running().slice, SPEC, "new"),
+        "slice hi-1 is busy with another job",
+    ),
+    "another type": (
+        lambda: ordering.take_slice(
+            replace(running().slice, job=""), spec_of(accelerator_type="v4-8"), "new"
+        ),
+        "slice hi-1 is a v4-16, not a v4-8",
+    ),
+    "stopping what is over": (
+        lambda: ordering.stop(cancelled(), kill=False),
+        "job 1 has ended already: cancelled",
+    ),
+    "resuming what runs": (
+        lambda: ordering.check_again(running().served, Again(2, None, None, False, False)),
+        "job 1 has not ended: running",
+    ),
+    "resuming what one did not see": (
+        lambda: ordering.check_again(failed().served, Again(1, None, None, False, False)),
+        "job 1 is at attempt 2 by now, not 1",
+    ),
+    "releasing what is gone": (
+        lambda: ordering.release(replace(running().slice, live=False)),
+        "slice hi-1 is gone already",
+    ),
+    "releasing what works": (
+        lambda: ordering.release(running().slice),
+        "slice hi-1 is busy: stop its job first",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_says_why(name: str) -> None:
+    """One sentence for the person who asked."""
+    order, reason = REFUSALS[name]
+
+    with pytest.raises(Refused) as caught:
+        order()
+
+    assert str(caught.value).endswith(reason)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_job_can_be_stopped_or_gone_on_with_never_both(name: str) -> None:
+    """At every stage exactly one of the two orders makes sense; stopping twice is once."""
+    now = SCENES[name]()
+    job = now.served
+    order = Again(job.attempt, None, None, presume_dead=False, is_rerun=False)
+
+    if job.stage in TERMINAL:
+        ordering.check_again(job, order)
+        with pytest.raises(Refused):
+            ordering.stop(now, kill=False)
+    else:
+        assert Stage.STOPPING is ordering.stop(now, kill=False).served.stage
+        with pytest.raises(Refused):
+            ordering.check_again(job, order)
+
+
+def test_killing_what_is_being_stopped_takes_back_its_grace() -> None:
+    """And a later stop does not give it again."""
+    killed = ordering.stop(stopping(), kill=True)
+
+    assert killed.served.kill
+    assert ordering.stop(killed, kill=False).served.kill
+
+
+def test_a_resume_keeps_the_run_and_a_rerun_begins_a_new_one() -> None:
+    """The folders of the old run are neither used nor touched."""
+    now = failed()
+    job = now.served
+
+    resumed, rerun = again(now).served, again(now, is_rerun=True).served
+
+    assert (job.run, job.resumes + 1) == (resumed.run, resumed.resumes)
+    assert (job.run + 1, 0, None) == (rerun.run, rerun.resumes, rerun.checkpoint)
+
+
+def test_a_job_that_never_started_resumes_nothing() -> None:
+    """Its first attempt is a first attempt."""
+    now = submitted().with_job(stage=Stage.FAILED)
+
+    assert 0 == again(now).served.resumes
+
+
+def test_an_order_to_go_on_gives_new_budgets_and_forgets_the_end() -> None:
+    """Attempt numbers go on: they are what fences."""
+    job = again(failed().with_job(spent=Spent(failures=3), kill=True)).served
+
+    assert (Stage.QUEUED, Spent(), 2) == (job.stage, job.spent, job.attempt)
+    assert (None, None, "", "", None, False) == (
+        job.cause,
+        job.exit_code,
+        job.reason,
+        job.evidence,
+        job.ended_at,
+        job.kill,
+    )
+
+
+def test_a_job_can_go_on_with_a_new_spec_from_a_chosen_step() -> None:
+    """Its hash is what hosts prepare for."""
+    spec = spec_of(command=["train", "--lr=1"])
+
+    now = again(failed(), spec=spec, from_step=40)
+
+    assert (spec_sha256(spec), 40) == (now.served.spec_sha256, now.served.from_step)
+    assert spec == now.spec
+
+
+@pytest.mark.parametrize("presumes, dead", [(True, "presumed"), (False, "")])
+def test_only_its_owners_word_makes_a_writer_dead(*, presumes: bool, dead: str) -> None:
+    """Without it the next attempt waits for a proof."""
+    now = elsewhere().with_job(stage=Stage.FAILED)
+
+    writer = again(now, presume_dead=presumes).served.writer
+
+    assert writer is not None
+    assert dead == writer.dead
+
+
+def test_a_proof_is_not_replaced_by_a_presumption() -> None:
+    """What is known is known better."""
+    writer = again(cancelled(), presume_dead=True).served.writer
+
+    assert writer is not None
+    assert "acknowledged" == writer.dead
+
+
+def test_a_free_slice_is_taken_and_is_held_no_longer() -> None:
+    """Its time is up when its next job ends."""
+    slice_ = replace(failed(Kind.NAMED).slice, job="", held_until=START)
+
+    taken = ordering.take_slice(slice_, spec_of(accelerator_type=None), JOB)
+
+    assert (JOB, None) == (taken.job, taken.held_until)
+
+
+def test_a_slice_that_nobody_uses_is_let_go() -> None:
+    """A held one too."""
+    slice_ = replace(failed().slice, job="", held_until=START)
+
+    released = ordering.release(slice_)
+
+    assert (False, None) == (released.wanted, released.held_until)
