@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from cli import tables
 from cli.job_view import JobView
-from shared.core.model import Attempt, Bid, Job
+from shared.core.model import Attempt, Job
+from shared.core.slices import Bid
 from shared.core.stages import Stage
 
 SHOWN_MAX: Final = 20

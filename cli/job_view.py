@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from cli.jobs import JobRow
 from shared.core.codec import from_fields
-from shared.core.model import Attempt, Job, Slice
+from shared.core.model import Attempt, Job
+from shared.core.slices import Slice
 from shared.ports import Document, Fields, Query, Store
 
 ATTEMPTS_MAX: Final = 2000

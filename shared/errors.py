@@ -15,6 +15,7 @@
     - NoAccess          the project may not use a zone
     - InvalidRequest    the cloud refused the request as malformed
     - FromTheFuture     a message names a number that was never committed
+    - Unreadable        a document holds what no version of this program wrote
     - StateFileError    a file on disk is not ours to use
 
 A caller catches at the level on which it can act. Adapters translate foreign errors at the
@@ -103,6 +104,10 @@ class InvalidRequest(Permanent):
 
 class FromTheFuture(Permanent):
     """A message names a number that was never committed: a bug or a forgery."""
+
+
+class Unreadable(Permanent):
+    """A document holds what no version of this program wrote."""
 
 
 class StateFileError(Permanent):

@@ -27,7 +27,8 @@ from cli.job_view import JobView, read_view
 from cli.jobs import find_job
 from sandbox import control, processes
 from shared import settings as home_settings
-from shared.core.model import Attempt, Job, Slice, Writer
+from shared.core.model import Attempt, Job, Writer
+from shared.core.slices import Slice
 from tests.sandboxes import QUICK, ZONE
 
 STEPS: Final = Path(__file__).parent / "steps.py"

@@ -20,8 +20,9 @@ from sandbox import control
 from shared.catalog_data import load_catalog
 from shared.core.codec import from_fields
 from shared.core.job_file import parse_job_file
-from shared.core.model import Attempt, Job, Slice
+from shared.core.model import Attempt, Job
 from shared.core.orders import OrderKind
+from shared.core.slices import Slice
 from shared.core.spec import JobSpec, resolve, to_document
 from shared.core.stages import Stage
 from shared.ports import Query

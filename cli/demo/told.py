@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from shared.core.model import Attempt, Job, Slice
+from shared.core.model import Attempt, Job
+from shared.core.slices import Slice
 from shared.core.stages import Stage
 
 _NEVER = datetime.min.replace(tzinfo=UTC)

@@ -64,7 +64,7 @@ def commit(
     if not any(not isinstance(write, Guard) for write in writes):
         return None
     outbox = _Outbox(f"{after.slice.uid}-{after.slice.revision:08d}", after.now)
-    for wake in (*_wakes(after, who), *extra.wakes):
+    for wake in (*_wakes(before, after, who), *extra.wakes):
         outbox.add(wake.topic, wake.message())
     for event in _alerts(after, who):
         outbox.add(Topic.ALERTS, event)
@@ -117,9 +117,11 @@ def _notes(after: Situation, who: str) -> Iterator[Write]:
         yield Create(f"{where}/timeline/{stamp}-{index:02d}", fields)
 
 
-def _wakes(after: Situation, who: str) -> Iterator[Wake]:
+def _wakes(before: Situation, after: Situation, who: str) -> Iterator[Wake]:
     """Wake the owners of what is open now, unless the owner is the one who commits."""
-    name = after.slice.name
+    name, job = after.slice.name, after.job
+    if job is not None and job.slice != name and before.writer is not None and not after.writer:
+        yield wake_launch(job.slice, "the last writer is dead")
     if who != LAUNCH and (unwritten(after) or unrung(after)):
         yield wake_launch(name, "mandate")
     if who != RECOVERY and (uncreated(after) or undeleted(after)):

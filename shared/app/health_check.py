@@ -13,13 +13,16 @@ from shared.app.relay import relay_old
 from shared.app.settle import settle
 from shared.core.cloud import Listing
 from shared.core.codec import from_fields
-from shared.core.model import Bid, BidStage, Slice
-from shared.errors import ControlPlaneError
+from shared.core.slices import Bid, BidStage, Slice
+from shared.errors import ControlPlaneError, Unreadable
 from shared.log import get
-from shared.ports import Create, Query, Replace, Where
+from shared.ports import Create, Fields, Query, Replace, Where
 from shared.topology import Topic
 
 TICK = "control/tick"
+ZONES = "control/zones"
+# How long a zone is swept after the last slice in it: far longer than the slowest create.
+ZONE_S = 3600.0
 SLICES_MAX = 1000
 # An event that is older than this was not relayed by whoever committed it.
 OUTBOX_AGE_S = 1.0
@@ -67,7 +70,7 @@ def _due(app: App, at: datetime) -> None:
 
 def _observe(app: App, at: datetime) -> None:
     """List the cloud, then read the slices, and write down where they differ."""
-    zones = sorted({zone for slice_ in _live(app) for zone in _zones(slice_)})
+    zones = _remembered(app, {zone for slice_ in _live(app) for zone in _zones(slice_)}, at)
     if not zones:
         return
     listing = app.slices.list(zones)
@@ -121,8 +124,31 @@ def _ask(app: App, bid: Bid) -> Mapping[str, Look]:
 
 
 def _live(app: App) -> list[Slice]:
+    """Read the slices that may have something in the cloud; one that cannot be read hides none."""
     query = Query("slices", (Where("live", "==", True),), limit=SLICES_MAX)  # noqa: FBT003
-    return [from_fields(Slice, document.fields) for document in app.store.query(query)]
+    slices = []
+    for document in app.store.query(query):
+        try:
+            slices.append(from_fields(Slice, document.fields))
+        except Unreadable as error:
+            _log.error("%s: %s", document.path, error)
+    return slices
+
+
+def _remembered(app: App, zones: set[str], at: datetime) -> list[str]:
+    """Add the zones in which something of ours was not long ago: an orphan may come late."""
+    document = app.store.get(ZONES)
+    known = dict(document.fields) if document else {}
+    oldest = at - timedelta(seconds=ZONE_S)
+    kept = {
+        zone: seen for zone, seen in known.items() if isinstance(seen, datetime) and seen > oldest
+    }
+    stale = at - timedelta(seconds=ZONE_S / 10)
+    if kept != known or any(kept.get(zone, oldest) <= stale for zone in zones):
+        fields: Fields = {**kept, **dict.fromkeys(zones, at)}
+        write = Replace(ZONES, fields, document.token) if document else Create(ZONES, fields)
+        app.store.commit([write])
+    return sorted({*kept, *zones})
 
 
 def _zones(slice_: Slice) -> set[str]:

@@ -10,8 +10,9 @@ from functools import lru_cache
 from shared.app.context import App
 from shared.core.codec import from_fields
 from shared.core.hosts import Host
-from shared.core.model import Attempt, Job, Slice
+from shared.core.model import Attempt, Job
 from shared.core.situation import Situation, World
+from shared.core.slices import Slice
 from shared.core.spec import JobSpec, from_document
 from shared.ports import Document, Query, Where
 

@@ -8,9 +8,9 @@ from datetime import datetime
 
 from shared.app.perform import Mark
 from shared.core.cloud import CloudRequest
-from shared.core.model import Bid, BidStage
 from shared.core.observe import absent, never_came, seen
 from shared.core.situation import Situation
+from shared.core.slices import Bid, BidStage
 
 # A bid as the cloud shows it; None for a direct 404; a text for a create that failed.
 Look = CloudRequest | None | str

@@ -16,11 +16,12 @@ from shared.app.order_args import Order, Release, RunAgain, Stop, Submit, parse_
 from shared.app.settle import settle, settle_once
 from shared.core import ordering
 from shared.core.codec import from_fields, to_fields
-from shared.core.model import Attempt, Job, Slice
+from shared.core.model import Attempt, Job
 from shared.core.names import slice_name
 from shared.core.ordering import Again, Refused
 from shared.core.orders import OrderKind, Outcome, Verdict
 from shared.core.situation import Situation
+from shared.core.slices import Slice
 from shared.core.spec import JobSpec, parse_spec, resolve
 from shared.errors import Conflict, SpecError
 from shared.log import get

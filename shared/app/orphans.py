@@ -12,8 +12,8 @@ from shared.app.context import App
 from shared.app.messages import MessageKind, message
 from shared.core.cloud import CloudRequest
 from shared.core.codec import from_fields
-from shared.core.model import Slice
 from shared.core.names import LABEL_INSTALLATION, LABEL_SLICE, parse_cloud_name
+from shared.core.slices import Slice
 from shared.log import get
 from shared.ports import Query, Where
 from shared.topology import Topic

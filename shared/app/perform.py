@@ -14,10 +14,10 @@ from uuid import NAMESPACE_URL, uuid5
 from shared.app.context import App
 from shared.core.causes import Cause
 from shared.core.mandates import Place, agent_config, render, sequence_of
-from shared.core.model import Bid, BidStage, Generation, Mandate, View
 from shared.core.names import labels, mandate_object
 from shared.core.schedule import uncreated, undeleted, unrung, unwritten
 from shared.core.situation import Situation
+from shared.core.slices import Bid, BidStage, Generation, Mandate, View
 from shared.errors import Busy, Conflict, Permanent, Retryable, Stockout
 from shared.host import agent_source, startup_script
 from shared.log import get

@@ -10,7 +10,7 @@ from shared.app.observing import observation
 from shared.app.orphans import delete_orphan
 from shared.app.perform import Mark
 from shared.app.settle import settle
-from shared.core.model import View
+from shared.core.slices import View
 from shared.errors import Retryable
 from shared.log import get
 from shared.ports import Delivery

@@ -10,12 +10,12 @@ from dataclasses import replace
 from shared.core.causes import Cause
 from shared.core.hosts import Host
 from shared.core.letting_go import condemn, condemned, lost
-from shared.core.model import Bid, BidStage, Generation, Kind, Mandate, View
 from shared.core.names import cloud_name
+from shared.core.reacting import close_attempt, from_scratch
 from shared.core.rules import FROM_SCRATCH, Action, Rules, decide_action
 from shared.core.situation import Situation
+from shared.core.slices import Bid, BidStage, Generation, Kind, Mandate, View
 from shared.core.stages import ON_A_SLICE, Event, Stage, can
-from shared.core.work import close_attempt, from_scratch
 
 _NOTICES = {"preempted": Cause.PREEMPTED, "maintenance": Cause.MAINTENANCE}
 _WAITING = (Stage.QUEUED, Stage.PROVISIONING, Stage.RECOVERING)
@@ -87,7 +87,8 @@ def lose(now: Situation) -> Situation:
     cause = bid.lost_cause or Cause.PREEMPTED
     wait_s = now.policy.notice_s if current.noticed_at else 0.0
     now = condemn(now, current, str(cause), delete_in_s=wait_s)
-    now = now.note("SliceLost", f"{bid.name}: {cause}{_because(bid)}", public=True)
+    is_news = not now.stands_at(*ON_A_SLICE)  # else the job's own change is told
+    now = now.note("SliceLost", f"{bid.name}: {cause}{_because(bid)}", public=is_news)
     if now.stands_at(Stage.STOPPING):
         return now.advance(Event.SLICE_LOST, "the slice is gone while the job is being stopped")
     if now.stands_at(*ON_A_SLICE):

@@ -13,9 +13,11 @@ from typing import Any, TypeVar, cast
 
 import cattrs
 
+from shared.errors import Unreadable
+
 Anything = TypeVar("Anything")
 
-_converter = cattrs.Converter(forbid_extra_keys=False)
+_converter = cattrs.Converter(forbid_extra_keys=False, detailed_validation=False)
 _converter.register_structure_hook(datetime, lambda value, _: value)
 _converter.register_unstructure_hook(datetime, lambda value: value)
 _converter.register_unstructure_hook_func(
@@ -30,5 +32,12 @@ def to_fields(value: Any) -> dict[str, Any]:
 
 
 def from_fields(kind: type[Anything], fields: Mapping[str, Any]) -> Anything:
-    """Read what ``to_fields`` wrote."""
-    return _converter.structure(fields, kind)
+    """Read what ``to_fields`` wrote.
+
+    Raises Unreadable for fields that no version of this program wrote.
+    """
+    try:
+        return _converter.structure(fields, kind)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise Unreadable(f"a document is no {kind.__name__}: {what}") from None

@@ -20,12 +20,14 @@ from shared.core.capacity import (
     want,
 )
 from shared.core.fencing import fence
+from shared.core.gangs import judge_gang
 from shared.core.letting_go import bury, drop, expire, hasten, let_go, release
+from shared.core.recording import record
 from shared.core.schedule import schedule
 from shared.core.situation import Situation
 from shared.core.summaries import summarize
 from shared.core.telling import tell
-from shared.core.work import check_preparation, judge_gang, record, start, stop
+from shared.core.work import check_preparation, start, stop
 
 Rule = Callable[[Situation], Situation]
 

@@ -6,8 +6,9 @@ proofs; only then may another one start, on whatever slice.
 
 from __future__ import annotations
 
-from shared.core.model import Bid, Generation, Writer
+from shared.core.model import Writer
 from shared.core.situation import Situation
+from shared.core.slices import Bid, Generation
 
 
 def fence(now: Situation) -> Situation:

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from shared.core.catalog import Tier
 from shared.core.causes import Cause
-from shared.core.model import Bid, BidStage, Generation, Kind, View
 from shared.core.rules import GROUP_OF, Group
 from shared.core.situation import LedgerLine, Situation
+from shared.core.slices import Bid, BidStage, Generation, Kind, View
 from shared.core.stages import Stage
 
 _FIXABLE = frozenset({Group.ERROR, Group.SETUP, Group.HANG, Group.LOCKED})

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from shared.core.model import Bid, Generation, Slice
 from shared.core.names import mandate_object, spec_object
 from shared.core.policy import Policy
+from shared.core.slices import Bid, Generation, Slice
 
 MANDATE_VERSION = 1
 CONFIG_VERSION = 1

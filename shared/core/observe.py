@@ -11,7 +11,7 @@ from datetime import datetime
 
 from shared.core.causes import Cause
 from shared.core.cloud import CloudRequest
-from shared.core.model import Bid, BidStage, View
+from shared.core.slices import Bid, BidStage, View
 
 _NODE_GONE = frozenset({"PREEMPTED", "TERMINATED", "STOPPED"})
 _NODE_READY = frozenset({"HEALTHY", "", "HEALTH_UNSPECIFIED"})

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from shared.core.model import Job, Kind, Slice, Spent
+from shared.core.model import Job, Spent
+from shared.core.reacting import from_scratch
 from shared.core.situation import Situation, World
+from shared.core.slices import Kind, Slice
 from shared.core.spec import JobSpec, spec_sha256, to_document
 from shared.core.stages import Event, Stage, can
-from shared.core.work import from_scratch
 from shared.errors import ControlPlaneError
 
 

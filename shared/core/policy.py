@@ -25,6 +25,8 @@ class Policy:
     boot_s: float = 900.0
     # From the claim until all hosts are prepared, on top of the setup's own timeout.
     prepare_s: float = 1800.0
+    # A host that speaks so long after the start and has not read it is cut off.
+    start_s: float = 120.0
     # How long the ends of a gang are collected before the cause is judged.
     judge_s: float = 10.0
     # How long the other hosts of a gang are given once one failed (JAX alone takes 97 s).
@@ -64,6 +66,7 @@ EMBEDDED = Policy(
     lease_margin_s=5.0,
     boot_s=60.0,
     prepare_s=300.0,
+    start_s=20.0,
     notice_s=20.0,
     absence_s=2.0,
     late_create_s=20.0,

@@ -168,7 +168,9 @@ def _limit(rules: Rules, group: Group) -> int:
             return rules.preemptions_max
         case Group.ERROR:
             return rules.failures_max
-        case Group.SETUP | Group.BAD_NODE | Group.LOCKED:
+        case Group.SETUP:
+            return TRIES_MAX - 1  # three tries are two more
+        case Group.BAD_NODE | Group.LOCKED:
             return TRIES_MAX
         case _:
             return OTHERS_MAX

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from shared.core.model import Bid, BidStage, Generation, View
 from shared.core.situation import Situation
+from shared.core.slices import Bid, BidStage, Generation, View
 from shared.core.stages import Stage
 
 # A wait that is over and changed nothing is looked at again after this long.
@@ -135,10 +135,19 @@ def _job_waits(now: Situation) -> Iterator[datetime]:
     job = now.served
     if job.ending is not None:
         yield job.ending.since + _s(now.policy.judge_s)
+    if now.attempt is not None and now.runs and not _all_read_the_start(now):
+        yield now.attempt.ordered_at + _s(now.policy.start_s + now.policy.snapshot_s)
     if job.finishing_since is not None:
         yield job.finishing_since + _s(now.spec.finish_grace_s)
     if job.stage is Stage.PREPARING and job.prepare_since is not None:
         yield job.prepare_since + _s(now.policy.prepare_s + now.spec.setup_timeout_s)
+
+
+def _all_read_the_start(now: Situation) -> bool:
+    writer = now.writer
+    return writer is not None and all(
+        host.seen_sequence >= writer.start_sequence for host in now.writers_hosts(writer)
+    )
 
 
 def _s(seconds: float) -> timedelta:

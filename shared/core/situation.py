@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 
 from shared.core.catalog import Catalog
 from shared.core.hosts import Host
-from shared.core.model import Attempt, Bid, Generation, Job, Slice, Writer
+from shared.core.model import Attempt, Job, Writer
 from shared.core.policy import Policy
+from shared.core.slices import Bid, Generation, Slice
 from shared.core.spec import JobSpec
 from shared.core.stages import ON_A_SLICE, Event, Stage, advance
 

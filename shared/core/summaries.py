@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shared.core.model import Job, Slice
+from shared.core.model import Job
 from shared.core.situation import Situation
+from shared.core.slices import Slice
 from shared.core.stages import Stage
 
 

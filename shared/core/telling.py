@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from shared.core.model import NO_ATTEMPT, Generation, Mandate, Writer
+from shared.core.model import NO_ATTEMPT, Writer
 from shared.core.names import run_folder
 from shared.core.situation import Situation
+from shared.core.slices import Generation, Mandate
 from shared.core.stages import Stage
 
 # What makes an order another one: not its wording, nor how far the telling has come.

@@ -1,55 +1,22 @@
-"""Rules that make work match the wish: prepare, start, judge, stop.
+"""Rules that make work match the wish: prepare, start, stop.
 
-Each is one paragraph of docs/protocol.md §5 and §6. The mandate that follows from what is decided
-here is derived in ``telling``.
+Each is one paragraph of docs/protocol.md §5. The mandate that follows from what is decided here
+is derived in ``telling``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
-from shared.core import causes
 from shared.core.causes import Cause
 from shared.core.hosts import Host
-from shared.core.letting_go import condemn, lost
-from shared.core.model import Attempt, Bid, Ending, Generation, Writer
-from shared.core.rules import FROM_SCRATCH, NEW_SLICE, Action, Decision, Rules, decide_action
+from shared.core.letting_go import lost
+from shared.core.model import Attempt, Writer
+from shared.core.reacting import close_attempt, react
 from shared.core.situation import Situation
+from shared.core.slices import Bid, Generation
 from shared.core.stages import Event, Stage
-
-
-def record(now: Situation) -> Situation:
-    """Write down what hosts say of the newest attempt, however late; never the stage."""
-    attempt = now.attempt
-    if attempt is None or now.job is None or attempt.slice_uid != now.slice.uid:
-        return now
-    generation = now.generation(attempt.generation)
-    hosts = [
-        host
-        for host in (now.hosts_of(generation, attempt.bid) if generation else ())
-        if host.attempt.belongs_to(now.job.id, attempt.number)
-    ]
-    return _record_progress(_record_times(now, hosts), hosts) if hosts else now
-
-
-def judge_gang(now: Situation) -> Situation:
-    """End the gang when one host failed; judge when all ended, or after a while."""
-    if not now.runs:
-        return now
-    writer = now.served.writer
-    assert writer is not None, "a running job has a writer"
-    hosts = now.writers_hosts(writer)
-    over = [host for host in hosts if _is_over(now, host, writer)]
-    if not over:
-        return now
-    now = _end_gang(now, writer, over, len(hosts))
-    ending = now.served.ending
-    is_late = ending is not None and now.since(ending.since) >= now.policy.judge_s
-    if len(over) < len(hosts) and not is_late:
-        return now
-    return _judge(now, writer, hosts)
 
 
 def check_preparation(now: Situation) -> Situation:
@@ -95,111 +62,6 @@ def stop(now: Situation) -> Situation:
     return now
 
 
-def close_attempt(now: Situation, cause: Cause, *, noticed_at: datetime | None = None) -> Situation:
-    """Record why the newest attempt ended, once."""
-    attempt = now.attempt
-    if attempt is None or attempt.ended_at is not None:
-        return now
-    now = now.with_attempt(cause=cause, ended_at=now.now, noticed_at=noticed_at)
-    return now.note("AttemptEnded", f"attempt {attempt.number}: {cause}", public=True)
-
-
-def from_scratch(now: Situation) -> Situation:
-    """Begin a new run: its folder is new, nothing of the last one is used or touched."""
-    job = now.served
-    return now.with_job(run=job.run + 1, resumes=0, from_step=None, checkpoint=None, progress=None)
-
-
-# --- Ends ---------------------------------------------------------------------------------------
-
-
-def _is_over(now: Situation, host: Host, writer: Writer) -> bool:
-    return causes.ended(host, now.served.id, writer.attempt) or causes.rebooted(host, writer.boots)
-
-
-def _end_gang(now: Situation, writer: Writer, over: Sequence[Host], hosts: int) -> Situation:
-    """Stop the others at once after a failure, and after a while after a success."""
-    if now.served.ending is not None:
-        return now
-    bad = [
-        host for host in over if causes.rebooted(host, writer.boots) or not host.attempt.is_clean
-    ]
-    if bad:
-        why = f"host {bad[0].host} ended"
-        ending = Ending(writer.attempt, now.now, why)
-        return now.with_job(ending=ending).note("GangEnding", f"{why}: stopping the others")
-    if len(over) == hosts:
-        return now
-    since = now.served.finishing_since
-    if since is None:
-        return now.with_job(finishing_since=now.now)
-    if now.since(since) < now.spec.finish_grace_s:
-        return now
-    why = f"{len(over)} of {hosts} hosts finished, the others did not"
-    ending = Ending(writer.attempt, now.now, why, hang=True)
-    return now.with_job(ending=ending).note("GangEnding", why)
-
-
-def _judge(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situation:
-    verdict = causes.judge(hosts, job=now.served.id, attempt=writer.attempt, boots=writer.boots)
-    ending = now.served.ending
-    cause = Cause.HANG if ending is not None and ending.hang else verdict.cause
-    now = now.with_job(ending=None, finishing_since=None, cause=cause, exit_code=verdict.exit_code)
-    now = close_attempt(now, cause)
-    now = now.with_attempt(
-        cause_host=verdict.host,
-        exit_code=verdict.exit_code,
-        signal=verdict.signal,
-        evidence="" if cause is Cause.SUCCEEDED else verdict.evidence,
-    )
-    if cause is Cause.SUCCEEDED:
-        return now.advance(
-            Event.ATTEMPT_SUCCEEDED, "finished", ended_at=now.now, reason="", evidence=""
-        )
-    return _react(now.with_job(evidence=verdict.evidence), cause, _end_text(verdict))
-
-
-def _end_text(verdict: causes.Verdict) -> str:
-    if verdict.host is None:
-        return "no host said why"
-    how = f"signal {verdict.signal}" if verdict.signal else f"exit code {verdict.exit_code}"
-    return f"host {verdict.host}, {how}"
-
-
-def _react(now: Situation, cause: Cause, detail: str) -> Situation:
-    """Do what the job's rule says for a cause that left the slice alive."""
-    decision = _decide(now, cause)
-    text = f"{cause} ({detail}): {decision.why}"
-    if decision.action is Action.STOP:
-        return now.advance(Event.JOB_FAILED, text, reason=text, ended_at=now.now)
-    fresh = decision.action in FROM_SCRATCH
-    now = from_scratch(now) if fresh else now.with_job(resumes=now.served.resumes + 1)
-    if decision.action in NEW_SLICE:
-        current = now.slice.current
-        assert current is not None, "a running job has a current generation"
-        now = condemn(now, current, str(cause), delete_in_s=0.0)
-        return now.advance(Event.SLICE_LOST, text, spent=decision.spent)
-    changes = {"prepare_since": now.now, "prepared_at": None, "spent": decision.spent}
-    return now.advance(Event.ATTEMPT_RETRIED, text, **changes)
-
-
-def _decide(now: Situation, cause: Cause) -> Decision:
-    spec = now.spec
-    rules = Rules(spec.rule, spec.on, spec.budgets.preemptions, spec.budgets.failures)
-    return decide_action(rules, cause, now.served.spent, advanced=_has_advanced(now))
-
-
-def _has_advanced(now: Situation) -> bool:
-    """The attempt left a newer checkpoint than it started from."""
-    attempt, checkpoint = now.attempt, now.served.checkpoint
-    if attempt is None or checkpoint is None:
-        return False
-    return checkpoint.step > (attempt.start_step if attempt.start_step is not None else -1)
-
-
-# --- Preparation and start ----------------------------------------------------------------------
-
-
 def _is_silent(now: Situation, host: Host) -> bool:
     heard_at = host.received_at
     return heard_at is None or now.since(heard_at) >= now.policy.silent_host_s
@@ -220,10 +82,10 @@ def _setup_failed(now: Situation, current: Generation, host: Host) -> bool:
 def _fail_setup(now: Situation, host: Host) -> Situation:
     setup = host.setup
     if setup is None or setup.spec != now.served.spec_sha256:
-        return _react(now.with_job(cause=Cause.SETUP), Cause.SETUP, f"host {host.host}, too slow")
+        return react(now.with_job(cause=Cause.SETUP), Cause.SETUP, f"host {host.host}, too slow")
     now = now.with_job(cause=Cause.SETUP, exit_code=setup.exit_code, evidence=setup.evidence)
     how = f"signal {setup.signal}" if setup.signal else f"exit code {setup.exit_code}"
-    return _react(now, Cause.SETUP, f"host {host.host}, {how}")
+    return react(now, Cause.SETUP, f"host {host.host}, {how}")
 
 
 def _is_prepared(now: Situation, current: Generation, host: Host) -> bool:
@@ -294,36 +156,3 @@ def _attempt(now: Situation, current: Generation, bid: Bid, number: int) -> Atte
         from_step=job.from_step,
         start_step=job.from_step if job.from_step is not None else newest,
     )
-
-
-# --- What hosts say -----------------------------------------------------------------------------
-
-
-def _record_times(now: Situation, hosts: Sequence[Host]) -> Situation:
-    attempt = now.attempt
-    assert attempt is not None, "hosts speak of an attempt that is there"
-    started = [host.attempt.started_at for host in hosts if host.attempt.started_at]
-    stepped = [host.attempt.first_step_at for host in hosts if host.attempt.first_step_at]
-    if attempt.process_at is None and started:
-        now = now.with_attempt(process_at=min(started))
-    if attempt.first_step_at is None and stepped:
-        now = now.with_attempt(first_step_at=min(stepped))
-    return now
-
-
-def _record_progress(now: Situation, hosts: Sequence[Host]) -> Situation:
-    attempt = now.attempt
-    assert attempt is not None, "hosts speak of an attempt that is there"
-    job = now.served
-    is_newest = now.is_serving and (job.attempt, job.run) == (attempt.number, attempt.run)
-    told = [host.progress for host in hosts if host.progress is not None]
-    if told:
-        newest = max(told, key=lambda progress: progress.step)
-        now = now.with_attempt(last_step=newest.step)
-        now = now.with_job(progress=newest) if is_newest else now
-    saved = [host.checkpoint for host in hosts if host.checkpoint is not None]
-    if saved:
-        checkpoint = max(saved, key=lambda saved_: saved_.step)
-        now = now.with_attempt(checkpoint_step=checkpoint.step)
-        now = now.with_job(checkpoint=checkpoint) if is_newest else now
-    return now

@@ -8,9 +8,10 @@ from shared.adapters.sqlite_store import SqliteStore
 from shared.app.context import App
 from shared.app.load import load
 from shared.core.codec import from_fields
-from shared.core.model import Attempt, Bid, Generation, Job, Slice
+from shared.core.model import Attempt, Job
 from shared.core.orders import Outcome
 from shared.core.schedule import has_open_intents
+from shared.core.slices import Bid, Generation, Slice
 from shared.core.stages import Stage
 from shared.ports import Fields, Query
 from tests.agents import Farm, Host

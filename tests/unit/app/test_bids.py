@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from shared.core.model import BidStage
+from shared.core.slices import BidStage
 from shared.core.stages import Stage
 from shared.errors import (
     Busy,

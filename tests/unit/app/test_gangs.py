@@ -130,7 +130,7 @@ def test_a_setup_that_always_fails_fails_the_job_with_its_last_words(world: Worl
 
     assert Cause.SETUP is world.job().cause
     assert (3, "no such package") == (world.job().exit_code, world.job().evidence)
-    assert [4, 4] == [host.setups for host in hosts]
+    assert [3, 3] == [host.setups for host in hosts]
     assert [] == world.attempts()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from shared.app.messages import MessageKind, message
 from shared.core.names import cloud_name, labels
-from shared.ports import BidRequest
+from shared.ports import BidRequest, Create
 from tests.unit.app.world import ZONE, World
 
 OURS, THEIRS = "abc123", "zzz999"
@@ -97,3 +97,25 @@ def test_a_create_that_took_effect_after_its_bid_was_buried_is_deleted(world: Wo
     sweep(world)
 
     assert [world.bid.name] == list(world.slices.names)
+
+
+def test_an_orphan_is_found_where_nothing_lives_any_more(world: World) -> None:
+    """The last job of a zone is over, and a create that was given up takes effect."""
+    world.run_job()
+    world.finish_job()
+    world.tick_until(lambda: not world.slices.names)
+    name = cloud_name(OURS, world.slice().uid, 1, "0")
+    put_in_cloud(world, name, labels(OURS, world.slice().uid, 1, "0"))
+    sweep(world)
+
+    assert () == world.slices.names
+
+
+def test_a_slice_that_cannot_be_read_hides_no_other(world: World) -> None:
+    """Its document says so in the log; the others are observed."""
+    world.store.commit([Create("slices/aaa", {"name": "aaa", "uid": "deadbeef", "live": True})])
+    world.run_job()
+    world.slices.preempt(world.bid.name)
+    world.tick_until(world.runs_attempt(1))
+
+    assert 2 == world.slice().generation

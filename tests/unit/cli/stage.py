@@ -16,7 +16,8 @@ from shared import settings as home_settings
 from shared import wiring
 from shared.catalog_data import load_catalog
 from shared.core.codec import to_fields
-from shared.core.model import Attempt, Bid, Generation, Job, Kind, Mandate, Slice
+from shared.core.model import Attempt, Job
+from shared.core.slices import Bid, Generation, Kind, Mandate, Slice
 from shared.core.spec import parse_spec, resolve, spec_sha256, to_document
 from shared.core.stages import Stage
 from shared.ports import Create, Replace

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.core.model import Kind
+from shared.core.slices import Kind
 from tests.unit.cli.stage import Installed, Launch, Tpuctl, make_job, make_slice, refuse
 
 

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from functools import reduce
 
 from shared.core.decide import decide
-from shared.core.model import Bid, Generation, Mandate
 from shared.core.schedule import has_open_intents
 from shared.core.situation import Situation
+from shared.core.slices import Bid, Generation, Mandate
 from shared.core.stages import Event, Stage, advance
 
 _ANY_TIME = datetime.min.replace(tzinfo=UTC)

@@ -9,9 +9,9 @@ from shared.core.causes import Cause
 from shared.core.cloud import CloudNode, CloudRequest
 from shared.core.hosts import Checkpoint, Host, HostAttempt, HostSetup, Progress
 from shared.core.letting_go import lost
-from shared.core.model import Bid, View
 from shared.core.observe import absent, seen
 from shared.core.situation import Situation
+from shared.core.slices import Bid, View
 from tests.unit.core.situations import JOB, SHA256, heard, host_of, running
 
 # --- What hosts say -----------------------------------------------------------------------------

@@ -18,10 +18,10 @@ from shared.core.causes import Cause
 from shared.core.decide import decide
 from shared.core.hosts import Host, HostAttempt
 from shared.core.letting_go import lost
-from shared.core.model import Bid, BidStage, Generation, Kind, View
 from shared.core.policy import Policy
 from shared.core.schedule import uncreated, unwritten
 from shared.core.situation import Situation, World
+from shared.core.slices import Bid, BidStage, Generation, Kind, View
 from shared.core.spec import JobSpec, parse_spec, resolve, spec_sha256
 
 START = datetime(2030, 1, 1, tzinfo=UTC)

@@ -8,8 +8,8 @@ import pytest
 
 from shared.core.causes import Cause
 from shared.core.decide import decide
-from shared.core.model import BidStage, Kind, View
 from shared.core.situation import Situation
+from shared.core.slices import BidStage, Kind, View
 from shared.core.stages import Stage
 from tests.unit.core.situations import (
     bid_of,

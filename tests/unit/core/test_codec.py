@@ -7,7 +7,8 @@ import pytest
 from shared.adapters.sqlite_codec import decode, encode
 from shared.core.codec import from_fields, to_fields
 from shared.core.hosts import Host
-from shared.core.model import Attempt, Job, Slice
+from shared.core.model import Attempt, Job
+from shared.core.slices import Slice
 from tests.unit.core.situations import SCENES, running
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from shared.core.causes import Cause
 from shared.core.decide import decide
-from shared.core.model import BidStage, Kind
 from shared.core.schedule import undeleted
 from shared.core.situation import Situation
+from shared.core.slices import BidStage, Kind
 from shared.core.stages import Stage
 from tests.unit.core.situations import (
     all_ended,

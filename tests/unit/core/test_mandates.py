@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.core.mandates import attempt_token, bid_token, render, sequence_of
-from shared.core.model import Mandate
 from shared.core.situation import Situation
+from shared.core.slices import Mandate
 from tests.unit.core.situations import SCENES, later, newest, running
 
 SECRET = b"a secret"

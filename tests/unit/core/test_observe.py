@@ -8,8 +8,8 @@ import pytest
 
 from shared.core.causes import Cause
 from shared.core.letting_go import lost
-from shared.core.model import Bid, BidStage, View
 from shared.core.observe import absent, never_came, seen
+from shared.core.slices import Bid, BidStage, View
 from tests.unit.core.facts import request
 from tests.unit.core.situations import START, bid_of, later, running, settled, submitted
 

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from shared.core import ordering
-from shared.core.model import Kind, Spent
+from shared.core.model import Spent
 from shared.core.ordering import Again, Refused
 from shared.core.situation import Situation
+from shared.core.slices import Kind
 from shared.core.spec import spec_sha256
 from shared.core.stages import TERMINAL, Stage
 from tests.unit.core.situations import (

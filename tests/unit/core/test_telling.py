@@ -9,8 +9,8 @@ import pytest
 
 from shared.core import ordering
 from shared.core.decide import decide
-from shared.core.model import Mandate
 from shared.core.situation import Situation
+from shared.core.slices import Mandate
 from shared.core.telling import tell
 from tests.unit.core.situations import (
     again,

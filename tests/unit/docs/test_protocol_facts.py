@@ -11,9 +11,9 @@ from shared.app.perform import _without_mandate
 from shared.core import ordering
 from shared.core.causes import Cause
 from shared.core.decide import decide
-from shared.core.model import Bid, BidStage, View
 from shared.core.observe import absent, never_came, seen
 from shared.core.situation import Situation
+from shared.core.slices import Bid, BidStage, View
 from shared.core.stages import Stage
 from tests.unit.core.facts import request
 from tests.unit.core.situations import (

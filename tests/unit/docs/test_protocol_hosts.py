@@ -13,9 +13,9 @@ import pytest
 
 from shared.core.hosts import Host
 from shared.core.mandates import Place, agent_config, render
-from shared.core.model import Generation
 from shared.core.names import code_object, log_prefix, mandate_object, spec_object
 from shared.core.situation import Situation
+from shared.core.slices import Generation
 from shared.core.snapshot import Snapshot, _Attempt
 from shared.host import agent
 from tests.unit.core.situations import (

@@ -10,9 +10,9 @@ import pytest
 from shared.app.commit import LAUNCH, RECOVERY, _wakes
 from shared.core import ordering
 from shared.core.decide import decide
-from shared.core.model import BidStage
 from shared.core.schedule import uncreated, undeleted, unrung, unwritten
 from shared.core.situation import Situation
+from shared.core.slices import BidStage
 from shared.topology import Topic
 from tests.unit.core.situations import claimed, later, newest, recovering, running, submitted
 from tests.unit.docs.tables import page, rows
@@ -53,8 +53,8 @@ def test_an_open_intent_wakes_its_owner_and_nobody_else(name: str) -> None:
     topic = Topic.LAUNCHES if owner == LAUNCH else Topic.PREEMPTIONS
 
     assert find(now)
-    assert topic in {wake.topic for wake in _wakes(now, "health_check")}
-    assert topic not in {wake.topic for wake in _wakes(now, owner)}
+    assert topic in {wake.topic for wake in _wakes(now, now, "health_check")}
+    assert topic not in {wake.topic for wake in _wakes(now, now, owner)}
     assert owner in {LAUNCH, RECOVERY}
 
 

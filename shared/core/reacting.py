@@ -1,0 +1,57 @@
+"""What a job does about a cause that left its slice alive, and how an attempt is closed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from shared.core.causes import Cause
+from shared.core.letting_go import condemn
+from shared.core.rules import FROM_SCRATCH, NEW_SLICE, Action, Decision, Rules, decide_action
+from shared.core.situation import Situation
+from shared.core.stages import Event
+
+
+def react(now: Situation, cause: Cause, detail: str) -> Situation:
+    """Do what the job's rule says for a cause that left the slice alive."""
+    decision = _decide(now, cause)
+    text = f"{cause} ({detail}): {decision.why}"
+    if decision.action is Action.STOP:
+        return now.advance(Event.JOB_FAILED, text, reason=text, ended_at=now.now)
+    fresh = decision.action in FROM_SCRATCH
+    now = from_scratch(now) if fresh else now.with_job(resumes=now.served.resumes + 1)
+    if decision.action in NEW_SLICE:
+        current = now.slice.current
+        assert current is not None, "a running job has a current generation"
+        now = condemn(now, current, str(cause), delete_in_s=0.0)
+        return now.advance(Event.SLICE_LOST, text, spent=decision.spent)
+    changes = {"prepare_since": now.now, "prepared_at": None, "spent": decision.spent}
+    return now.advance(Event.ATTEMPT_RETRIED, text, **changes)
+
+
+def close_attempt(now: Situation, cause: Cause, *, noticed_at: datetime | None = None) -> Situation:
+    """Record why the newest attempt ended, once."""
+    attempt = now.attempt
+    if attempt is None or attempt.ended_at is not None:
+        return now
+    now = now.with_attempt(cause=cause, ended_at=now.now, noticed_at=noticed_at)
+    return now.note("AttemptEnded", f"attempt {attempt.number}: {cause}", public=True)
+
+
+def from_scratch(now: Situation) -> Situation:
+    """Begin a new run: its folder is new, nothing of the last one is used or touched."""
+    job = now.served
+    return now.with_job(run=job.run + 1, resumes=0, from_step=None, checkpoint=None, progress=None)
+
+
+def _decide(now: Situation, cause: Cause) -> Decision:
+    spec = now.spec
+    rules = Rules(spec.rule, spec.on, spec.budgets.preemptions, spec.budgets.failures)
+    return decide_action(rules, cause, now.served.spent, advanced=_has_advanced(now))
+
+
+def _has_advanced(now: Situation) -> bool:
+    """The attempt left a newer checkpoint than it started from."""
+    attempt, checkpoint = now.attempt, now.served.checkpoint
+    if attempt is None or checkpoint is None:
+        return False
+    return checkpoint.step > (attempt.start_step if attempt.start_step is not None else -1)

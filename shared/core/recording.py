@@ -1,0 +1,52 @@
+"""What hosts say of an attempt, written down: times, progress, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shared.core.hosts import Host
+from shared.core.situation import Situation
+
+
+def record(now: Situation) -> Situation:
+    """Write down what hosts say of the newest attempt, however late; never the stage."""
+    attempt = now.attempt
+    if attempt is None or now.job is None or attempt.slice_uid != now.slice.uid:
+        return now
+    generation = now.generation(attempt.generation)
+    hosts = [
+        host
+        for host in (now.hosts_of(generation, attempt.bid) if generation else ())
+        if host.attempt.belongs_to(now.job.id, attempt.number)
+    ]
+    return _record_progress(_record_times(now, hosts), hosts) if hosts else now
+
+
+def _record_times(now: Situation, hosts: Sequence[Host]) -> Situation:
+    attempt = now.attempt
+    assert attempt is not None, "hosts speak of an attempt that is there"
+    started = [host.attempt.started_at for host in hosts if host.attempt.started_at]
+    stepped = [host.attempt.first_step_at for host in hosts if host.attempt.first_step_at]
+    if attempt.process_at is None and started:
+        now = now.with_attempt(process_at=min(started))
+    if attempt.first_step_at is None and stepped:
+        now = now.with_attempt(first_step_at=min(stepped))
+    return now
+
+
+def _record_progress(now: Situation, hosts: Sequence[Host]) -> Situation:
+    attempt = now.attempt
+    assert attempt is not None, "hosts speak of an attempt that is there"
+    job = now.served
+    is_newest = now.is_serving and (job.attempt, job.run) == (attempt.number, attempt.run)
+    told = [host.progress for host in hosts if host.progress is not None]
+    if told:
+        newest = max(told, key=lambda progress: progress.step)
+        now = now.with_attempt(last_step=newest.step)
+        now = now.with_job(progress=newest) if is_newest else now
+    saved = [host.checkpoint for host in hosts if host.checkpoint is not None]
+    if saved:
+        checkpoint = max(saved, key=lambda saved_: saved_.step)
+        now = now.with_attempt(checkpoint_step=checkpoint.step)
+        now = now.with_job(checkpoint=checkpoint) if is_newest else now
+    return now
