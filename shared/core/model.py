@@ -115,7 +115,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try to run the job's command.  Times are the Store's, those of hosts their own."""
+    """One try to run the job's command.  Times are the Store's, those of hosts their own.
+
+    ``known_step`` is the newest checkpoint that was known at the start, ``start_step`` the one
+    that was then found.
+    """
 
     number: int
     job: str
@@ -136,6 +140,7 @@ class Attempt:
     process_at: datetime | None = None
     first_step_at: datetime | None = None
     from_step: int | None = None
+    known_step: int | None = None
     start_step: int | None = None
     last_step: int | None = None
     checkpoint_step: int | None = None

@@ -54,4 +54,4 @@ def _has_advanced(now: Situation) -> bool:
     attempt, checkpoint = now.attempt, now.served.checkpoint
     if attempt is None or checkpoint is None:
         return False
-    return checkpoint.step > (attempt.start_step if attempt.start_step is not None else -1)
+    return checkpoint.step > (attempt.known_step if attempt.known_step is not None else -1)

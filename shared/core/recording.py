@@ -47,6 +47,21 @@ def _record_progress(now: Situation, hosts: Sequence[Host]) -> Situation:
     saved = [host.checkpoint for host in hosts if host.checkpoint is not None]
     if saved:
         checkpoint = max(saved, key=lambda saved_: saved_.step)
+        now = _record_start(now, checkpoint.step) if not told else now
         now = now.with_attempt(checkpoint_step=checkpoint.step)
         now = now.with_job(checkpoint=checkpoint) if is_newest else now
     return now
+
+
+def _record_start(now: Situation, found: int) -> Situation:
+    """The first checkpoint that is found, before any step, is what the attempt goes on from.
+
+    One that was completed just before a silent loss is not known before that. What is shown gets
+    better by it; crash loops are judged by what was known at the start.
+    """
+    attempt = now.attempt
+    assert attempt is not None, "hosts speak of an attempt that is there"
+    is_first = attempt.checkpoint_step is None and attempt.last_step is None
+    if not is_first or attempt.from_step is not None or attempt.known_step is None:
+        return now
+    return now.with_attempt(start_step=max(found, attempt.known_step))

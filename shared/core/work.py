@@ -136,6 +136,7 @@ def _begin(now: Situation, current: Generation, bid: Bid, hosts: Sequence[Host])
 def _attempt(now: Situation, current: Generation, bid: Bid, number: int) -> Attempt:
     job = now.served
     newest = job.checkpoint.step if job.checkpoint else None
+    known_step = job.from_step if job.from_step is not None else newest
     return Attempt(
         number=number,
         job=job.id,
@@ -154,5 +155,6 @@ def _attempt(now: Situation, current: Generation, bid: Bid, number: int) -> Atte
         claimed_at=current.claimed_at,
         prepared_at=job.prepared_at,
         from_step=job.from_step,
-        start_step=job.from_step if job.from_step is not None else newest,
+        known_step=known_step,
+        start_step=known_step,
     )
