@@ -26,8 +26,10 @@ def take_notice(now: Situation) -> Situation:
     for generation, bid in _live_bids(now):
         notice = next((host.notice for host in now.hosts_of(generation, bid.id) if host.notice), "")
         if notice and bid.verdict is not View.LOST:
-            gone = lost(bid, _NOTICES.get(notice, Cause.PREEMPTED), "a host was told")
-            now = now.with_bid(generation, gone).note("NoticeGiven", f"{bid.name}: {notice}")
+            gone = lost(bid, _NOTICES.get(notice, Cause.PREEMPTED), "notice")
+            now = now.with_bid(generation, gone).note(
+                "NoticeGiven", f"{bid.name} will be taken away"
+            )
             now = now.with_generation(replace(now.kept(generation), noticed_at=now.now))
     return now
 
@@ -152,7 +154,7 @@ def want(now: Situation) -> Situation:
         generation = Generation(number, cause or "wanted", now.now, order)
         kept = (*now.slice.generations, generation)
         now = now.with_slice(generation=number, generations=kept, next_bid_at=None)
-        now = now.note("SliceWanted", f"generation {number} of {now.slice.name}")
+        now = now.note("SliceWanted", f"asking for generation {number} of {now.slice.name}")
         now = _bid_again(now)
     if now.stands_at(Stage.QUEUED) and now.slice.current is not None:
         return now.advance(Event.SLICE_WANTED, f"waiting for {now.slice.accelerator_type}")

@@ -117,7 +117,7 @@ def _begin(now: Situation, current: Generation, bid: Bid, hosts: Sequence[Host])
     attempt = _attempt(now, current, bid, number)
     now = replace(now, attempts=(*now.attempts, attempt))
     resumed = attempt.start_step
-    text = f"attempt {number}" + (f" from step {resumed}" if resumed is not None else "")
+    text = f"attempt {number} starts" + (f" from step {resumed}" if resumed is not None else "")
     return now.advance(
         Event.ATTEMPT_STARTED,
         text,

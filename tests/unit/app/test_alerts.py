@@ -43,4 +43,4 @@ def test_an_alert_is_a_line_in_the_log(world: World, caplog: pytest.LogCaptureFi
         world.run_job()
 
     lines = [record.getMessage() for record in caplog.records if record.name == "tpuctl.alert"]
-    assert "job 1 digits: AttemptStarted: attempt 0" in lines
+    assert "job 1 digits: AttemptStarted: attempt 0 starts" in lines
