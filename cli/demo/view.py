@@ -61,7 +61,7 @@ def _screen(told: Told) -> Group:
 def _bar(job: Job) -> ProgressBar:
     step = job.progress.step if job.progress else 0
     total = job.progress.total if job.progress and job.progress.total else 1
-    return ProgressBar(total=total, completed=min(step, total), width=24)
+    return ProgressBar(total=total, completed=min(step, total), width=14)
 
 
 def _step(job: Job) -> str:
@@ -70,8 +70,9 @@ def _step(job: Job) -> str:
 
 def _place(told: Told, name: str) -> str:
     job, slice_ = told.jobs[name], told.slices.get(name)
-    tries = f"attempt {job.attempt}" if job.attempt >= 0 else ""
-    return f"{tries}  slice generation {slice_.generation}" if slice_ else tries
+    attempt = f"attempt {job.attempt}" if job.attempt >= 0 else ""
+    generation = f"generation {slice_.generation}" if slice_ else ""
+    return ", ".join(word for word in (attempt, generation) if word)
 
 
 def _story(told: Told) -> list[Text]:
