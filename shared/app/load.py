@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass
 from functools import lru_cache
 
 from shared.app.context import App
+from shared.app.silence import HOSTS_MAX, can_judge
+from shared.app.stored import host_of
 from shared.core.codec import from_fields
 from shared.core.hosts import Host
 from shared.core.model import Attempt, Job
 from shared.core.situation import Situation, World
 from shared.core.slices import Slice
 from shared.core.spec import JobSpec, from_document
-from shared.ports import Document, Query, Where
-
-# 64 hosts, and the generations that are still being deleted.
-HOSTS_MAX = 1000
-CANARY = "control/canary"
+from shared.ports import Query, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +49,17 @@ def load(app: App, name: str) -> Loaded | None:
     slice_ = from_fields(Slice, document.fields)
     tokens = {document.path: document.token}
     job, attempts = load_job(app, slice_.job, tokens) if slice_.job else (None, ())
-    now = document.read_at
+    hosts, now = _hosts(app, slice_), document.read_at
     return Loaded(
         Situation(
             slice=slice_,
             job=job,
             attempts=attempts,
-            hosts=_hosts(app, slice_),
+            hosts=hosts,
             now=now,
             world=world(app),
             job_spec=parsed(job) if job else None,
-            canaries_fresh=_are_canaries_fresh(app, now),
+            can_judge_silence=can_judge(app, slice_, hosts, now),
         ),
         tokens,
     )
@@ -94,12 +91,6 @@ def parsed(job: Job) -> JobSpec:
     return _parsed(job.spec_sha256, _Unhashed(job.spec))
 
 
-def host_of(document: Document) -> Host:
-    """Read a host; when it was heard is the Store's own time."""
-    host = from_fields(Host, document.fields)
-    return replace(host, received_at=document.updated_at)
-
-
 def _hosts(app: App, slice_: Slice) -> tuple[Host, ...]:
     if not slice_.generations:
         return ()
@@ -109,21 +100,6 @@ def _hosts(app: App, slice_: Slice) -> tuple[Host, ...]:
     )
     hosts = (host_of(document) for document in app.store.query(query))
     return tuple(host for host in hosts if host.slice_uid == slice_.uid)
-
-
-def _are_canaries_fresh(app: App, now: datetime) -> bool:
-    """Reports come through, and have been for long enough to judge silence by."""
-    document = app.store.get(CANARY)
-    since = document.fields.get("since") if document else None
-    if document is None or not isinstance(since, datetime):
-        return False
-    quiet = now - document.updated_at
-    return quiet <= canary_gap(app) and (now - since).total_seconds() >= app.policy.canary_s
-
-
-def canary_gap(app: App) -> timedelta:
-    """How long may pass between two canaries that count as unbroken."""
-    return timedelta(seconds=max(3 * app.policy.tick_s, app.policy.canary_s / 2))
 
 
 class _Unhashed:

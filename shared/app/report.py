@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from shared.app.context import App
-from shared.app.load import CANARY, canary_gap, host_of, slice_path
+from shared.app.load import slice_path
 from shared.app.messages import MessageKind, Wake, wake_launch, wake_recovery
+from shared.app.silence import CANARY, canary_gap
+from shared.app.stored import host_of
 from shared.core.codec import to_fields
 from shared.core.hosts import Host
 from shared.core.snapshot import authenticate, is_news, parse

@@ -65,7 +65,7 @@ def hear_silence(now: Situation) -> Situation:
     """A host that stopped speaking, while reports come through, is lost with its slice."""
     current = now.slice.current
     bid = current.claimed_bid if current else None
-    if current is None or bid is None or bid.verdict is not View.READY or not now.canaries_fresh:
+    if current is None or bid is None or bid.verdict is not View.READY or not now.can_judge_silence:
         return now
     hosts = now.hosts_of(current, bid.id)
     silent = [host for host in hosts if _age_s(now, host) >= now.policy.silent_host_s]

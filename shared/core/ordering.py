@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from shared.core.causes import Cause
 from shared.core.model import Job, Spent
-from shared.core.reacting import from_scratch
+from shared.core.reacting import close_attempt, from_scratch
 from shared.core.situation import Situation, World
 from shared.core.slices import Kind, Slice
 from shared.core.spec import JobSpec, spec_sha256, to_document
@@ -24,7 +25,7 @@ class Refused(ControlPlaneError):  # noqa: N818 - an answer to a user, not a fai
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A user's resume or rerun of a job that is over."""
+    """A user's resume or rerun of a job that is over, or on its way there."""
 
     seen_attempt: int
     spec: JobSpec | None
@@ -119,6 +120,8 @@ def again(now: Situation, order: Again) -> Situation:
         now = from_scratch(now)
     elif job.attempt >= 0:
         now = now.with_job(resumes=job.resumes + 1)
+    # A job that is still being stopped goes on to prepare; it starts when its writer is dead.
+    now = close_attempt(now, Cause.DRAINED)
     word = "rerun" if order.is_rerun else "resumed"
     return now.advance(
         Event.RESUME_ORDERED,

@@ -59,7 +59,7 @@ class LedgerLine:
 class Situation:
     """What is known at ``now``, the Store's read time of the slice.
 
-    ``canaries_fresh`` says that reports have been coming through for long enough to judge
+    ``can_judge_silence`` says that reports have been coming through for long enough to judge
     silence by.
     """
 
@@ -70,7 +70,7 @@ class Situation:
     now: datetime
     world: World
     job_spec: JobSpec | None = None
-    canaries_fresh: bool = False
+    can_judge_silence: bool = False
     notes: tuple[Note, ...] = ()
     ledger: tuple[LedgerLine, ...] = ()
 

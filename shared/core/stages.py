@@ -69,6 +69,7 @@ TRANSITIONS: Mapping[tuple[Stage, Event], Stage] = {
     (Stage.RECOVERING, Event.STOP_ORDERED): Stage.STOPPING,
     (Stage.STOPPING, Event.SLICE_LOST): Stage.STOPPING,
     (Stage.STOPPING, Event.WRITER_DEAD): Stage.CANCELLED,
+    (Stage.STOPPING, Event.RESUME_ORDERED): Stage.QUEUED,
     (Stage.SUCCEEDED, Event.RESUME_ORDERED): Stage.QUEUED,
     (Stage.FAILED, Event.RESUME_ORDERED): Stage.QUEUED,
     (Stage.CANCELLED, Event.RESUME_ORDERED): Stage.QUEUED,

@@ -133,6 +133,6 @@ def _assert_waited(work: Work, proof: str) -> None:
     ]
     assert proof.startswith("attempt 0 writes no more (")
     first, dead, second = events[:3]
-    assert ("attempt 0", proof) == (first, dead)
+    assert ("attempt 0 starts", proof) == (first, dead)
     assert second.startswith("attempt 1 ")
     assert_never_two(work)

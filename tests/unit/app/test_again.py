@@ -2,6 +2,7 @@
 
 import pytest
 
+from shared.core.causes import Cause
 from shared.core.stages import Stage
 from tests.unit.app.world import World, spec_of
 
@@ -103,6 +104,25 @@ def test_a_job_that_runs_is_not_run_again(world: World, kind: str) -> None:
     world.run_job()
 
     assert "job 1 has not ended: running" == world.again(kind).reason
+
+
+def test_a_job_that_is_being_stopped_goes_on_when_its_writer_is_dead(world: World) -> None:
+    """On the same slice, which was not let go; two attempts never run at once."""
+    world.run_job()
+    name = world.bid.name
+    world.farm.each(lambda host: host.checkpoint(40))
+    world.loses = lambda delivery: delivery.subscription == "report"
+    world.stop()
+    assert Stage.STOPPING is world.job().stage
+
+    assert "accepted" == world.again().outcome
+    assert 0 == world.job().attempt
+    world.loses = lambda _: False
+    world.tick_until(world.runs_attempt(1))
+
+    assert name == world.bid.name
+    assert Cause.DRAINED is world.attempts()[0].cause
+    assert 40 == world.attempts()[1].start_step
 
 
 def test_an_order_that_saw_another_attempt_is_refused(world: World) -> None:

@@ -5,7 +5,8 @@ import json
 from shared.core.causes import Cause
 from shared.core.stages import Stage
 from shared.ports import Delivery
-from tests.unit.app.world import World
+from tests.unit.app.records import JOB
+from tests.unit.app.world import OTHER_JOB, World
 
 
 def is_report(delivery: Delivery) -> bool:
@@ -89,3 +90,30 @@ def test_an_attempt_that_is_cut_off_from_its_mandate_ends_itself(world: World) -
 
     assert Cause.CUT_OFF is world.attempts()[0].cause
     assert 1 == world.attempts()[0].cause_host
+
+
+def two_jobs(world: World) -> None:
+    """Run two jobs, four hosts in all, until silence may be judged."""
+    world.run_job()
+    world.run_job(OTHER_JOB, name="other")
+    world.ticks(world.policy.canary_s + 5.0)
+
+
+def test_when_most_hosts_are_silent_together_nobody_is_given_up(world: World) -> None:
+    """Something between us is broken: three of four, of both slices, while canaries come."""
+    two_jobs(world)
+    for host in world.farm.living[1:]:
+        host.is_mute = True
+    world.ticks(world.policy.silent_slice_s + 20.0)
+
+    assert [1, 1] == [world.slice(job).generation for job in (JOB, OTHER_JOB)]
+
+
+def test_one_silent_slice_of_two_is_replaced(world: World) -> None:
+    """Half is not most: the other one is heard."""
+    two_jobs(world)
+    for host in world.farm.of(world.bid.name):
+        host.is_mute = True
+    world.tick_until(world.runs_attempt(1))
+
+    assert [2, 1] == [world.slice(job).generation for job in (JOB, OTHER_JOB)]

@@ -149,7 +149,7 @@ def test_a_silent_host_is_not_judged_while_reports_may_not_come_through() -> Non
     now = later(running(), 86_400.0)
 
     assert Stage.RUNNING is decide(now).served.stage
-    assert Stage.RECOVERING is decide(replace(now, canaries_fresh=True)).served.stage
+    assert Stage.RECOVERING is decide(replace(now, can_judge_silence=True)).served.stage
 
 
 def test_a_named_slice_is_wanted_again_without_a_job() -> None:

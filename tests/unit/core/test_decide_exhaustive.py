@@ -105,11 +105,11 @@ def test_a_look_at_an_older_generation_decides_nothing_but_deaths(name: str, loo
         assert quiet.served.stage is after.served.stage
 
 
-@pytest.mark.parametrize("canaries_fresh", [False, True])
+@pytest.mark.parametrize("can_judge_silence", [False, True])
 @pytest.mark.parametrize("name", SCENES)
-def test_time_alone_breaks_no_claim(name: str, *, canaries_fresh: bool) -> None:
+def test_time_alone_breaks_no_claim(name: str, *, can_judge_silence: bool) -> None:
     """Nothing ever happens any more: at every due time all claims hold, and none is in the past."""
-    now = replace(scene(name), canaries_fresh=canaries_fresh)
+    now = replace(scene(name), can_judge_silence=can_judge_silence)
     for _ in range(60):
         after = decide(now)
         claims.check(now, after)

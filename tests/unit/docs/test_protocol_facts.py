@@ -99,7 +99,7 @@ def silent(hosts: int, minutes: int) -> Callable[[], Bid]:
     """Let so many of two hosts be silent for so long, and for a little less first."""
 
     def take() -> Bid:
-        now = replace(running(), canaries_fresh=True)
+        now = replace(running(), can_judge_silence=True)
         early = speak_again(later(now, minutes * MINUTE - 30), 2 - hosts)
         assert View.READY is bid_of_generation(decide(early), 2).verdict
         return bid_of_generation(decide(speak_again(later(now, minutes * MINUTE), 2 - hosts)), 2)

@@ -15,9 +15,9 @@ from shared.adapters.sqlite_store import SqliteStore
 from shared.app import orphans
 from shared.app.commit import _alert
 from shared.app.health_check import TICK, _canary
-from shared.app.load import CANARY
 from shared.app.messages import MessageKind, wake_launch, wake_recovery
 from shared.app.order_args import AgainArgs, ReleaseArgs, StopArgs, SubmitArgs
+from shared.app.silence import CANARY
 from shared.core.cloud import CloudRequest
 from shared.core.mandates import CONFIG_VERSION, MANDATE_VERSION
 from shared.core.orders import COMMAND_VERSION, OrderKind, Outcome
