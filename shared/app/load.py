@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from shared.app.context import App
 from shared.app.silence import HOSTS_MAX, can_judge
@@ -87,8 +86,8 @@ def world(app: App) -> World:
 
 
 def parsed(job: Job) -> JobSpec:
-    """Parse a job's spec; the same content is parsed once a process."""
-    return _parsed(job.spec_sha256, _Unhashed(job.spec))
+    """Parse a job's spec."""
+    return from_document(job.spec)
 
 
 def _hosts(app: App, slice_: Slice) -> tuple[Host, ...]:
@@ -100,23 +99,3 @@ def _hosts(app: App, slice_: Slice) -> tuple[Host, ...]:
     )
     hosts = (host_of(document) for document in app.store.query(query))
     return tuple(host for host in hosts if host.slice_uid == slice_.uid)
-
-
-class _Unhashed:
-    """An argument that is not part of a cache's key."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Mapping[str, object]) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Unhashed)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@lru_cache(maxsize=256)
-def _parsed(sha256: str, fields: _Unhashed) -> JobSpec:  # noqa: ARG001 - the content's hash is the key
-    return from_document(fields.value)

@@ -161,8 +161,8 @@ def assert_generations_were_wanted(world: DyingWorld) -> None:
     texts = [str(fields["text"]) for fields in world.all(f"jobs/{JOB}/timeline")]
     newest: dict[str, int] = {}
     for text in texts:
-        if text.startswith("generation "):
-            _, number, _, name = text.split()
+        if text.startswith("asking for generation "):
+            *_, number, _, name = text.split()
             assert int(number) in {1, newest.get(name, 0) + 1}, texts
             newest[name] = int(number)
     found = {str(fields["name"]): fields["generation"] for fields in world.all("slices")}

@@ -66,6 +66,15 @@ def test_the_control_plane_takes_less_than_a_second(told: dict[str, Any]) -> Non
     assert 1 >= told["ready_to_start_s"]
 
 
+@pytest.fixture(name="hears_ctrl_c")
+def _hears_ctrl_c() -> Iterator[None]:
+    """Whoever runs the tests in the background ignores Ctrl-C, and children inherit that."""
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, old)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
     """At the moment at which the jobs have just been submitted."""
     home = tmp_path / "home"
@@ -77,13 +86,13 @@ def test_ctrl_c_leaves_no_process_behind(tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    assert demo.stdout is not None
-    try:
-        seen = next(line for line in _lines(demo) if "waiting for" in line)
-        os.killpg(demo.pid, signal.SIGINT)
-        rest, _ = demo.communicate(timeout=30)
-    finally:
-        demo.kill()
+    with demo:
+        try:
+            seen = next(line for line in _lines(demo) if "waiting for" in line)
+            os.killpg(demo.pid, signal.SIGINT)
+            rest, _ = demo.communicate(timeout=30)
+        finally:
+            demo.kill()
 
     assert "waiting for" in seen
     assert "interrupted" == rest.splitlines()[-1]

@@ -53,7 +53,7 @@ def test_noticed_preemption_costs_one_generation(installation: Installation) -> 
     (told,) = work.entries(0, host=0, what="told")
     assert {told.step} == {entry.step for entry in work.entries(1, what="start")}
     assert told.step == work.attempts[1].start_step
-    assert [f"{node}: preempted"] == work.told("NoticeGiven")
+    assert [f"{node} will be taken away"] == work.told("NoticeGiven")
 
 
 def test_preemption_before_the_start_costs_no_attempt(installation: Installation) -> None:
