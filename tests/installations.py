@@ -163,11 +163,14 @@ class Work:
 
     @property
     def node(self) -> str:
-        """The node that serves the job now."""
-        current = self.slice.current
-        bid = current.claimed_bid if current else None
-        assert bid is not None, "the slice is claimed"
-        return bid.name
+        """The node that serves the job now, or will in a moment."""
+
+        def claimed() -> str | None:
+            current = self.slice.current
+            bid = current.claimed_bid if current else None
+            return bid.name if bid else None
+
+        return until(claimed, lambda: f"no node serves job {self.number}")
 
     def told(self, event: str) -> list[str]:
         """What the timeline says of one kind of event, in order."""

@@ -103,12 +103,12 @@ def test_bug_is_told_without_a_trace(tpuctl: Tpuctl, mocker: MockerFixture) -> N
 
 def test_system_s_refusal_is_no_bug(tpuctl: Tpuctl, mocker: MockerFixture) -> None:
     """It names the path."""
-    error = PermissionError(13, "Permission denied", "/root/x")
+    error = PermissionError(13, "Permission denied", "/srv/x")
     mocker.patch("cli.commands.ps.list_jobs", side_effect=error)
 
     result = tpuctl("ps")
 
-    assert (1, "/root/x: Permission denied") == (result.code, result.error)
+    assert (1, "/srv/x: Permission denied") == (result.code, result.error)
 
 
 def test_bug_is_raised_when_asked_for(
