@@ -91,7 +91,7 @@ def run(  # noqa: PLR0913 - one parameter a flag
     _check_slices(installation, on, slice_name)
     order = new_order(OrderKind.SUBMIT, command_id)
     spec, bundle = _spec_of(source.from_file(file, flags), folder, on)
-    accepted = _submit(installation, order, spec, bundle, (on, slice_name))
+    accepted = submit(installation, order, spec, bundle, (on, slice_name))
     _say(accepted, spec, folder)
     if wait:
         from cli.commands.wait import wait_for
@@ -147,13 +147,14 @@ def _check_place(spec: JobSpec, on: str | None) -> None:
         )
 
 
-def _submit(
+def submit(
     installation: Installation,
     order: Order,
     spec: JobSpec,
     bundle: Bundle | None,
-    place: tuple[str | None, str | None],
+    place: tuple[str | None, str | None] = (None, None),
 ) -> Accepted:
+    """Upload what a job needs and order it: on a slice that is there, or a new one's name."""
     from cli.upload import upload_code, upload_spec
     from shared.core.spec import to_document
 

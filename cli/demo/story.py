@@ -10,20 +10,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from cli.commands.run import submit
 from cli.demo.told import Preemption, Told
 from cli.errors import CliError
 from cli.installation import Installation
-from cli.orders import give, new_order
+from cli.orders import new_order
 from cli.packing import pack
-from cli.upload import upload_code, upload_spec
 from sandbox import control
 from shared.catalog_data import load_catalog
 from shared.core.codec import from_fields
 from shared.core.job_file import parse_job_file
 from shared.core.model import Attempt, Job
+from shared.core.names import run_folder
 from shared.core.orders import OrderKind
 from shared.core.slices import Slice
-from shared.core.spec import JobSpec, resolve, to_document
+from shared.core.spec import JobSpec, resolve
 from shared.core.stages import Stage
 from shared.ports import Query
 
@@ -77,17 +78,7 @@ def play(installation: Installation, show: Callable[[Told], None]) -> Told:
 def _submit(installation: Installation, name: str) -> str:
     bundle = pack(EXAMPLE)
     spec = _spec(name, bundle.as_code())
-    upload_code(installation.blobs, bundle)
-    upload_spec(installation.blobs, spec)
-    order = new_order(OrderKind.SUBMIT)
-    args = {
-        "job": order.job_id,
-        "spec": to_document(spec),
-        "on": None,
-        "slice": None,
-        "slice_uid": order.slice_uid,
-    }
-    return give(installation, order, args).job
+    return submit(installation, new_order(OrderKind.SUBMIT), spec, bundle).job
 
 
 def _spec(name: str, code: object) -> JobSpec:
@@ -129,9 +120,9 @@ def _attempts(installation: Installation, job: str) -> tuple[Attempt, ...]:
 
 def _result(installation: Installation, job: Job) -> Mapping[str, Any]:
     """Read what the training wrote at its end."""
-    folder = Path(installation.settings.outputs_root) / job.id / f"run-{job.run}"
+    folder = run_folder(installation.settings.outputs_root, job.id, job.run)
     try:
-        found: dict[str, Any] = json.loads((folder / "output" / "result.json").read_text("utf-8"))
+        found: dict[str, Any] = json.loads(Path(folder, "output/result.json").read_text("utf-8"))
     except (OSError, ValueError):
         return {}
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -20,14 +20,6 @@ from shared.topology import Topic
 
 LAUNCH, RECOVERY = "launch", "recovery"
 _log = get("commit")
-
-
-@dataclass(frozen=True, slots=True)
-class Extra:
-    """What goes into the same commit beside a situation: other documents and wakes."""
-
-    writes: tuple[Write, ...] = ()
-    wakes: tuple[Wake, ...] = ()
 
 
 @dataclass(slots=True)
@@ -52,19 +44,19 @@ class _Outbox:
 
 
 def commit(
-    app: App, loaded: Loaded, decided: Situation, *, who: str, extra: Extra | None = None
+    app: App, loaded: Loaded, decided: Situation, *, who: str, beside: Sequence[Write] = ()
 ) -> Situation | None:
     """Write a decision, publish what it causes, and return it as it stands now.
 
-    None when there was nothing to write.  Raises Conflict when somebody else was first.
+    ``beside`` goes into the same commit.  None when there was nothing to write.
+    Raises Conflict when somebody else was first.
     """
-    extra = extra or Extra()
     before, after = loaded.situation, _revised(loaded.situation, decided)
-    writes = [*_documents(loaded, before, after), *extra.writes]
+    writes = [*_documents(loaded, before, after), *beside]
     if not any(not isinstance(write, Guard) for write in writes):
         return None
     outbox = _Outbox(f"{after.slice.uid}-{after.slice.revision:08d}", after.now)
-    for wake in (*_wakes(before, after, who), *extra.wakes):
+    for wake in _wakes(before, after, who):
         outbox.add(wake.topic, wake.message())
     for event in _alerts(after, who):
         outbox.add(Topic.ALERTS, event)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from shared.app.context import App
 from shared.app.messages import MessageKind, Wake, message, wake_launch, wake_recovery
@@ -11,7 +12,7 @@ from shared.app.observing import Look, observation
 from shared.app.orphans import report_orphans
 from shared.app.relay import relay_old
 from shared.app.settle import settle
-from shared.core.cloud import Listing
+from shared.core.cloud import CloudRequest
 from shared.core.codec import from_fields
 from shared.core.slices import Bid, BidStage, Slice
 from shared.errors import ControlPlaneError, Unreadable
@@ -26,6 +27,7 @@ ZONE_S = 3600.0
 SLICES_MAX = 1000
 # An event that is older than this was not relayed by whoever committed it.
 OUTBOX_AGE_S = 1.0
+_Found: TypeAlias = Mapping[str, CloudRequest]
 _log = get("health_check")
 
 
@@ -76,35 +78,37 @@ def _observe(app: App, at: datetime) -> None:
     listing = app.slices.list(zones)
     for problem in listing.problems:
         _log.warning("listing: %s", problem)
+    found = {request.name: request for request in listing.requests}
     slices = _live(app)
     for slice_ in slices:
-        _observe_slice(app, slice_, listing, at)
+        _observe_slice(app, slice_, found, listing.complete, at)
     known = frozenset(
         bid.name for slice_ in slices for bid in _bids(slice_) if bid.stage is not BidStage.GONE
     )
     report_orphans(app, listing.requests, known)
 
 
-def _observe_slice(app: App, slice_: Slice, listing: Listing, at: datetime) -> None:
+def _observe_slice(
+    app: App, slice_: Slice, found: _Found, complete: frozenset[str], at: datetime
+) -> None:
     """Look at one slice; the trouble of one hides no other."""
     try:
-        looks = _looks(app, slice_, listing)
+        looks = _looks(app, slice_, found, complete)
         if looks:
             settle(app, slice_.name, who="health_check", change=observation(looks, at))
     except ControlPlaneError as error:
         _log.warning("%s is not observed: %s", slice_.name, error)
 
 
-def _looks(app: App, slice_: Slice, listing: Listing) -> Mapping[str, Look]:
+def _looks(app: App, slice_: Slice, found: _Found, complete: frozenset[str]) -> Mapping[str, Look]:
     """What the listing says of a slice's bids; what it misses is asked for directly."""
-    found = {request.name: request for request in listing.requests}
     looks: dict[str, Look] = {}
     for bid in _bids(slice_):
         if bid.gone_at is not None:
             continue
         if bid.name in found:
             looks[bid.name] = found[bid.name]
-        elif bid.zone in listing.complete and _may_be_missed(bid):
+        elif bid.zone in complete and _may_be_missed(bid):
             looks.update(_ask(app, bid))
     return looks
 

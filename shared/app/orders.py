@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from shared.app.commit import LAUNCH, Extra
+from shared.app.commit import LAUNCH
 from shared.app.context import App
 from shared.app.load import Loaded, job_path, load, load_job, parsed, slice_path, world
 from shared.app.order_args import Order, Release, RunAgain, Stop, Submit, parse_order
@@ -69,8 +69,8 @@ def _carry_out(app: App, order: Order) -> str:
         return _refuse(app, order, str(refusal))
     job = plan.changed.job
     told = _outcome(app, order, Verdict.ACCEPTED, "", job)
-    extra = Extra(writes=(*plan.writes, told))
-    settle_once(app, plan.loaded, who=LAUNCH, change=lambda _: plan.changed, extra=extra)
+    beside = (*plan.writes, told)
+    settle_once(app, plan.loaded, who=LAUNCH, change=lambda _: plan.changed, beside=beside)
     return plan.changed.slice.name
 
 

@@ -159,10 +159,8 @@ def _create(app: App, now: Situation, generation: Generation, bid: Bid) -> Mark:
     except Permanent as error:
         _log.error("%s was refused: %s", bid.name, error)
         return _mark_bid(generation, bid, verdict=View.LOST, refused=True, detail=str(error))
-    stage = BidStage.REQUESTED if bid.stage is BidStage.INTENDED else bid.stage
-    return _mark_bid(
-        generation, bid, stage=stage, operation=operation, requested_at=now.now, detail=""
-    )
+    asked = {"stage": BidStage.REQUESTED, "operation": operation, "requested_at": now.now}
+    return _mark_bid(generation, bid, **asked, detail="")
 
 
 def _request(app: App, now: Situation, generation: Generation, bid: Bid) -> BidRequest:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableSet
+from collections.abc import Callable, Iterator, MutableSet, Sequence
 from functools import reduce
 
-from shared.app.commit import LAUNCH, RECOVERY, Extra, commit
+from shared.app.commit import LAUNCH, RECOVERY, commit
 from shared.app.context import App
 from shared.app.load import Loaded, load
 from shared.app.perform import Mark, perform_launch, perform_recovery
 from shared.core.decide import decide
 from shared.core.situation import Situation
 from shared.errors import Conflict
+from shared.ports import Write
 
 # Each round either loses a race or performs something; more means that the world runs away.
 ROUNDS_MAX = 20
@@ -44,12 +45,12 @@ def settle(app: App, name: str, *, who: str, change: Mark | None = None) -> Situ
 
 
 def settle_once(
-    app: App, loaded: Loaded, *, who: str, change: Mark | None = None, extra: Extra | None = None
+    app: App, loaded: Loaded, *, who: str, change: Mark | None = None, beside: Sequence[Write] = ()
 ) -> Situation:
     """Decide and commit once; return what stands in the Store now."""
     now = change(loaded.situation) if change else loaded.situation
     decided = decide(now)
-    return commit(app, loaded, decided, who=who, extra=extra) or decided
+    return commit(app, loaded, decided, who=who, beside=beside) or decided
 
 
 def _all(marks: list[Mark]) -> Mark:

@@ -11,8 +11,8 @@ from shared.core.causes import Cause
 from shared.core.hosts import Host
 from shared.core.letting_go import condemn, condemned, lost
 from shared.core.names import cloud_name
-from shared.core.reacting import close_attempt, from_scratch
-from shared.core.rules import FROM_SCRATCH, Action, Rules, decide_action
+from shared.core.reacting import close_attempt, decision_on, from_scratch
+from shared.core.rules import FROM_SCRATCH, Action
 from shared.core.situation import Situation
 from shared.core.slices import Bid, BidStage, Generation, Kind, Mandate, View
 from shared.core.stages import ON_A_SLICE, Event, Stage, can
@@ -186,9 +186,7 @@ def _bid_again(now: Situation) -> Situation:
 
 
 def _lose_under_job(now: Situation, cause: Cause, *, noticed: Generation) -> Situation:
-    spec = now.spec
-    rules = Rules(spec.rule, spec.on, spec.budgets.preemptions, spec.budgets.failures)
-    decision = decide_action(rules, cause, now.served.spent, advanced=True)
+    decision = decision_on(now, cause, advanced=True)
     now = close_attempt(now, cause, noticed_at=noticed.noticed_at or now.now)
     now = now.with_job(ending=None, finishing_since=None, cause=cause)
     if decision.action is Action.STOP:

@@ -13,7 +13,7 @@ from shared.core.stages import Event
 
 def react(now: Situation, cause: Cause, detail: str) -> Situation:
     """Do what the job's rule says for a cause that left the slice alive."""
-    decision = _decide(now, cause)
+    decision = decision_on(now, cause, advanced=_has_advanced(now))
     text = f"{cause} ({detail}): {decision.why}"
     if decision.action is Action.STOP:
         return now.advance(Event.JOB_FAILED, text, reason=text, ended_at=now.now)
@@ -26,6 +26,13 @@ def react(now: Situation, cause: Cause, detail: str) -> Situation:
         return now.advance(Event.SLICE_LOST, text, spent=decision.spent)
     changes = {"prepare_since": now.now, "prepared_at": None, "spent": decision.spent}
     return now.advance(Event.ATTEMPT_RETRIED, text, **changes)
+
+
+def decision_on(now: Situation, cause: Cause, *, advanced: bool) -> Decision:
+    """Ask the served job's rules and budgets what a cause calls for."""
+    spec = now.spec
+    rules = Rules(spec.rule, spec.on, spec.budgets.preemptions, spec.budgets.failures)
+    return decide_action(rules, cause, now.served.spent, advanced=advanced)
 
 
 def close_attempt(now: Situation, cause: Cause, *, noticed_at: datetime | None = None) -> Situation:
@@ -41,12 +48,6 @@ def from_scratch(now: Situation) -> Situation:
     """Begin a new run: its folder is new, nothing of the last one is used or touched."""
     job = now.served
     return now.with_job(run=job.run + 1, resumes=0, from_step=None, checkpoint=None, progress=None)
-
-
-def _decide(now: Situation, cause: Cause) -> Decision:
-    spec = now.spec
-    rules = Rules(spec.rule, spec.on, spec.budgets.preemptions, spec.budgets.failures)
-    return decide_action(rules, cause, now.served.spent, advanced=_has_advanced(now))
 
 
 def _has_advanced(now: Situation) -> bool:
