@@ -27,7 +27,9 @@ def main() -> int:
         # Heavy, and of no use when the settings are wrong.
         from sandbox import server
 
-        built = server.build(options.home, settings, port=options.port, publish=_sink(options.bus))
+        built = server.build(
+            options.home, settings, port=options.port, publish=_sink(options, settings)
+        )
     except (SettingsError, control.StartError, StateFileError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - before there is a log
         return 1
@@ -48,12 +50,14 @@ def _claim(home: Path) -> IO[bytes]:
     return lock
 
 
-def _sink(path: Path | None) -> Publish:
-    if path is None:
+def _sink(options: argparse.Namespace, settings: Settings) -> Publish:
+    if options.bus is None and options.pubsub is None:
         return Memory()
-    from sandbox.bus import BusSink
+    from sandbox.bus import BusSink, PubSubSink
 
-    return BusSink(path)
+    if options.pubsub:
+        return PubSubSink(options.pubsub, settings.project)
+    return BusSink(options.bus)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -62,6 +66,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="port to listen on; 0: any")
     parser.add_argument("--config", type=Path, help="settings as JSON")
     parser.add_argument("--bus", type=Path, help="state file whose bus takes what is published")
+    parser.add_argument("--pubsub", help="Pub/Sub emulator that takes it instead, as host:port")
     return parser.parse_args(arguments)
 
 

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from sandbox import processes
+from sandbox import background
 
 _PROJECT = Path(__file__).resolve().parent.parent
 _START_S = 30.0
 _STOP_S = 15.0
 _CALL_S = 30.0
-_LOOK_AGAIN_S = 0.02
-
-# The sandboxes that this process started: it is their parent and has to collect them.
-_children: dict[int, subprocess.Popen[bytes]] = {}
 
 
 class ControlError(Exception):
@@ -64,8 +56,12 @@ def start(
     port: int = 0,
     settings: Mapping[str, object] | None = None,
     bus: Path | None = None,
+    pubsub: str = "",
 ) -> SandboxInfo:
     """Start a sandbox in the background and wait until it answers.
+
+    What its hosts publish goes to the bus of a state file, or to a Pub/Sub emulator
+    (``host:port``).
 
     Raises AlreadyUpError, or StartError with the reason the sandbox gave.
     """
@@ -78,27 +74,21 @@ def start(
         arguments += ["--config", str(_write_settings(home, settings))]
     if bus:
         arguments += ["--bus", str(bus)]
-    log_path = home / "sandbox.log"
-    begins_at = log_path.stat().st_size if log_path.exists() else 0
-    process = _spawn(arguments, log_path)
-    _children[process.pid] = process
+    if pubsub:
+        arguments += ["--pubsub", pubsub]
+    command = [sys.executable, "-m", "sandbox", *arguments]
+    launch = background.spawn(command, home / "sandbox.log", cwd=_PROJECT)
     try:
-        return _wait_until_up(home, process, log_path, begins_at)
-    except BaseException:
-        # Also on Ctrl-C: a start that was given up leaves nothing behind.
-        process.terminate()
-        _collect(process.pid)
-        raise
+        return background.wait_until_up(
+            launch, lambda: _answering(home, launch.process.pid), _START_S
+        )
+    except background.NotStartedError as error:
+        raise StartError(f"the sandbox {error} (log: {launch.log_path})") from None
 
 
 def find(home: Path) -> SandboxInfo | None:
     """Return the sandbox of a home, if its process is alive."""
-    _collect_dead()
-    try:
-        info = SandboxInfo(**json.loads((home / "sandbox.json").read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
-    return info if processes.start_time(info.pid) == info.started else None
+    return background.find(home / "sandbox.json", SandboxInfo)
 
 
 def require(home: Path) -> SandboxInfo:
@@ -112,14 +102,8 @@ def require(home: Path) -> SandboxInfo:
 def stop(home: Path) -> SandboxInfo:
     """Stop a sandbox and everything on its hosts.  Raises NotUpError."""
     info = require(home)
-    os.kill(info.pid, signal.SIGTERM)
-    deadline = time.monotonic() + _STOP_S
-    while processes.start_time(info.pid) == info.started:
-        if time.monotonic() > deadline:
-            # Its hosts see it die and end themselves.
-            os.kill(info.pid, signal.SIGKILL)
-        time.sleep(_LOOK_AGAIN_S)
-    _collect(info.pid)
+    # If it has to be killed, its hosts see it die and end themselves.
+    background.stop(info, _STOP_S)
     (home / "sandbox.json").unlink(missing_ok=True)
     return info
 
@@ -225,54 +209,16 @@ def _refusal(code: int, body: bytes) -> ControlError:
     return UnknownNameError(message) if code == 404 else RefusedError(message)  # noqa: PLR2004
 
 
-def _spawn(arguments: list[str], log_path: Path) -> subprocess.Popen[bytes]:
-    """Start the sandbox's process, out of reach of this terminal's Ctrl-C."""
-    with log_path.open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "sandbox", *arguments],
-            cwd=_PROJECT,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-
-def _collect(pid: int) -> None:
-    if process := _children.pop(pid, None):
-        process.wait()
-
-
-def _collect_dead() -> None:
-    for pid in [pid for pid, process in _children.items() if process.poll() is not None]:
-        _collect(pid)
-
-
 def _write_settings(home: Path, settings: Mapping[str, object]) -> Path:
     path = home / "settings.json"
     path.write_text(json.dumps(settings, indent=2), encoding="utf-8")
     return path
 
 
-def _wait_until_up(
-    home: Path, process: subprocess.Popen[bytes], log_path: Path, begins_at: int
-) -> SandboxInfo:
-    deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline:
-        info = find(home)
-        if info and info.pid == process.pid:
-            Client(info.url).get("status")
-            return info
-        if process.poll() is not None:
-            raise StartError(_last_error(log_path, begins_at))
-        time.sleep(_LOOK_AGAIN_S)
-    raise StartError(f"the sandbox did not answer within {_START_S:.0f} s; see {log_path}")
-
-
-def _last_error(log_path: Path, begins_at: int) -> str:
-    """Return the line with which the sandbox gave up."""
-    with log_path.open("rb") as log:
-        log.seek(begins_at)
-        lines = log.read().decode("utf-8", "replace").strip().splitlines()
-    reason = lines[-1].removeprefix("error: ") if lines else "no reason given"
-    return f"the sandbox could not start: {reason} (log: {log_path})"
+def _answering(home: Path, pid: int) -> SandboxInfo | None:
+    """Return the sandbox that was started, once it answers."""
+    info = find(home)
+    if info is None or info.pid != pid:
+        return None
+    Client(info.url).get("status")
+    return info

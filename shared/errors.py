@@ -8,6 +8,7 @@
     - Busy              a name is still being deleted
     - RateLimited       too many requests in a minute
     - Unavailable       the service did not answer, or answered with a server error
+    - OutOfTime         this invocation has used up its time
   x Permanent           the same call can never succeed
     - SpecError         a user's field is wrong (carries ``field``)
     - IllegalTransition a stage met an event that it cannot meet
@@ -51,6 +52,10 @@ class RateLimited(Retryable):
 
 class Busy(Retryable):
     """The name, or the quota behind it, is still held by something that is being deleted."""
+
+
+class OutOfTime(Retryable):
+    """This invocation has used up its time; the next one goes on where it stopped."""
 
 
 class Stockout(Retryable):

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
 
+from shared.core.alert_routes import Target
 from shared.core.cloud import BidRequest as BidRequest
 from shared.core.cloud import CloudNode as CloudNode
 from shared.core.cloud import CloudRequest as CloudRequest
 from shared.core.cloud import Listing as Listing
+from shared.core.identity import Person
 
 # What a field of a document may hold. Mappings have string keys; datetimes are aware, in UTC.
 Value: TypeAlias = (
@@ -260,6 +262,31 @@ class SliceApi(Protocol):
 
     def ring(self, zone: str, node: str, value: str) -> None:
         """Set the bell in a node's metadata: read, change one key, patch.  Best effort."""
+        ...
+
+
+class Identity(Protocol):
+    """Who gives an order, where that must be proved."""
+
+    def person(self, token: str, published_at: datetime) -> Person:
+        """Say who gave what was published at a time.  Raises NotAuthorized, Unavailable."""
+        ...
+
+
+class Webhooks(Protocol):
+    """Where people are told.  Addresses come from settings alone, never from a job."""
+
+    @property
+    def targets(self) -> Sequence[Target]:
+        """Who is told what."""
+        ...
+
+    def post(self, name: str, body: bytes, *, alert: str) -> None:
+        """Post JSON in bounded time, with the alert's id.
+
+        Raises Unavailable for every answer but 2xx and for none; RateLimited when the webhook
+        asks for time. Neither names the address.
+        """
         ...
 
 

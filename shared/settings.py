@@ -1,39 +1,65 @@
-"""Where this installation keeps its state, and what its owner set.
+"""Where this installation keeps its state, which wiring it uses, and what its owner set.
 
-Everything lies in one folder: ``$TPUCTL_HOME``, by default ``~/.tpuctl``. Its ``settings.toml``
-is optional; a wrong key in it is refused with the near one named.
+On a machine everything lies in one folder: ``$TPUCTL_HOME``, by default ``~/.tpuctl``, with an
+optional ``settings.toml``. A deployed function has no folder: the same tables, as JSON, stand in
+``$TPUCTL_SETTINGS``. A wrong key is refused with the near one named.
 """
 
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import re
 import secrets
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from shared.core.identity import NAMELESS, slug
 from shared.core.policy import EMBEDDED, Policy
 from shared.errors import SpecError
+from shared.settings_cloud import CloudSettings, check_keys, cloud_settings
+
+if TYPE_CHECKING:
+    from shared.settings_alerts import AlertSettings
 
 INSTALLATION_CHARS = 6
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
-OWNER_CHARS_MAX = 40
-_NOBODY = "me"
+_INSTALLATION = re.compile(r"[a-z][a-z0-9]{5}")
 _SECRET_BYTES = 32
+# What a secret begins with in $TPUCTL_SECRET when the rest is its bytes in hex.
+_SECRET_HEX = "hex:"  # noqa: S105 - what marks one
+
+HOME_VARIABLE = "TPUCTL_HOME"
+SETTINGS_VARIABLE = "TPUCTL_SETTINGS"
+SECRET_VARIABLE = "TPUCTL_SECRET"  # noqa: S105 - the name of a variable
+
+
+class Wiring(StrEnum):
+    """Which adapters an installation stands on."""
+
+    EMBEDDED = "embedded"
+    BOX = "box"
+    GOOGLE = "google"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One installation on this machine."""
+    """One installation.  ``cloud`` is there in every wiring but the embedded one."""
 
     home: Path
     owner: str
     policy: Policy
+    wiring: Wiring = Wiring.EMBEDDED
+    cloud: CloudSettings | None = None
+    given_installation: str = ""
+    given_secret: str = ""
+    alerts: AlertSettings | None = None
 
     @property
     def state_path(self) -> Path:
@@ -48,18 +74,37 @@ class Settings:
     @property
     def outputs_root(self) -> str:
         """Where jobs write, when their spec names no other place."""
+        if self.cloud is not None:
+            return self.cloud.outputs or f"gs://{self.cloud.bucket}/outputs"
         return str(self.home / "outputs")
+
+    @property
+    def google(self) -> CloudSettings:
+        """What the wirings over Google Cloud need; only they may ask."""
+        assert self.cloud is not None, f"the wiring {self.wiring} has a table [cloud]"
+        return self.cloud
 
     @cached_property
     def installation(self) -> str:
         """Six characters in every cloud name: keep two installations in one project apart."""
-        made = "".join(secrets.choice(_ALPHABET) for _ in range(INSTALLATION_CHARS))
-        return _kept(self.home / "installation", made.encode()).decode()
+        if self.given_installation:
+            return self.given_installation
+        first = secrets.choice(_ALPHABET[:26])
+        rest = (secrets.choice(_ALPHABET) for _ in range(INSTALLATION_CHARS - 1))
+        return _kept(self.home / "installation", "".join((first, *rest)).encode()).decode()
 
     @cached_property
     def secret(self) -> bytes:
-        """The key of the tokens that snapshots carry; only its owner may read the file."""
-        return _kept(self.home / "secret", secrets.token_bytes(_SECRET_BYTES))
+        """The key of the tokens that snapshots carry; only its owner may read it.
+
+        Empty in a deployed function that has no access to it: such a function cannot sign.
+        """
+        if self.given_secret:
+            return _secret_bytes(self.given_secret)
+        if self.wiring is Wiring.GOOGLE:
+            return b""
+        # Text, so that a variable can hold it when the installation moves.
+        return _kept(self.home / "secret", secrets.token_hex(_SECRET_BYTES).encode())
 
 
 def load(environ: Mapping[str, str] | None = None) -> Settings:
@@ -68,41 +113,98 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     Raises SpecError for a settings file with a wrong key or value.
     """
     environ = os.environ if environ is None else environ
-    home = Path(environ.get("TPUCTL_HOME") or Path.home() / ".tpuctl").absolute()
-    path = home / "settings.toml"
-    written = _read(path) if path.exists() else {}
-    _check_keys(path, "", written, ("owner", "policy"))
+    home = home_in(environ)
+    path, written = _written(home, environ)
+    check_keys(path, "", written, ("wiring", "owner", "installation", "cloud", "policy", "alerts"))
+    wiring = _wiring(path, written.get("wiring", Wiring.EMBEDDED))
     owner = written.get("owner") or environ.get("TPUCTL_OWNER") or _user()
     if not isinstance(owner, str):
         raise SpecError(f"{path}: owner", "expected a text")
-    return Settings(home, _slug(owner), _policy(path, written.get("policy", {})))
+    is_embedded = wiring is Wiring.EMBEDDED
+    cloud = None if is_embedded else cloud_settings(path, written.get("cloud"))
+    return Settings(
+        home=home,
+        owner=slug(owner),
+        policy=_policy(path, written.get("policy", {}), EMBEDDED if is_embedded else Policy()),
+        wiring=wiring,
+        cloud=cloud,
+        given_installation=_installation(path, written.get("installation", "")),
+        given_secret=environ.get(SECRET_VARIABLE, ""),
+        alerts=_alerts(path, written.get("alerts"), cloud),
+    )
 
 
-def _read(path: Path) -> dict[str, object]:
+def home_in(environ: Mapping[str, str]) -> Path:
+    """Return the folder of the installation, whatever is in it."""
+    return Path(environ.get(HOME_VARIABLE) or Path.home() / ".tpuctl").absolute()
+
+
+def secret_text(secret: bytes) -> str:
+    """Write a secret as ``$TPUCTL_SECRET`` holds it; early homes have one that is no text."""
+    if secret.isalnum():
+        return secret.decode()
+    return f"{_SECRET_HEX}{secret.hex()}"
+
+
+def _secret_bytes(text: str) -> bytes:
+    """Read what ``secret_text`` wrote.  Raises SpecError."""
+    if not text.startswith(_SECRET_HEX):
+        return text.encode()
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return bytes.fromhex(text.removeprefix(_SECRET_HEX))
+    except ValueError:
+        raise SpecError(f"${SECRET_VARIABLE}", f"no hex digits after {_SECRET_HEX}") from None
+
+
+def _written(home: Path, environ: Mapping[str, str]) -> tuple[str, Mapping[str, object]]:
+    """Read what was written, and say where, for the errors."""
+    text, path = environ.get(SETTINGS_VARIABLE), home / "settings.toml"
+    where = str(path) if text is None else f"${SETTINGS_VARIABLE}"
+    try:
+        if text is not None:
+            found = json.loads(text)
+        else:
+            found = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
     except (OSError, ValueError) as error:
-        raise SpecError(str(path), f"cannot be read: {error}") from None
+        raise SpecError(where, f"cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise SpecError(where, "expected an object with the tables of settings.toml")
+    return where, found
 
 
-def _policy(path: Path, written: object) -> Policy:
+def _wiring(path: str, written: object) -> Wiring:
+    try:
+        return Wiring(written)  # type: ignore[arg-type]  # the enum refuses what is none of it
+    except ValueError:
+        known = ", ".join(Wiring)
+        raise SpecError(f"{path}: wiring", f"{written!r} is none of {known}") from None
+
+
+def _installation(path: str, written: object) -> str:
+    if written == "" or (isinstance(written, str) and _INSTALLATION.fullmatch(written)):
+        return str(written)
+    raise SpecError(
+        f"{path}: installation", f"expected a letter, then 5 letters or digits, found {written!r}"
+    )
+
+
+def _policy(path: str, written: object, default: Policy) -> Policy:
     if not isinstance(written, dict):
         raise SpecError(f"{path}: policy", "expected a table")
-    _check_keys(path, "policy.", written, tuple(field.name for field in fields(Policy)))
+    check_keys(path, "policy.", written, tuple(field.name for field in fields(Policy)))
     for key, value in written.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             raise SpecError(f"{path}: policy.{key}", f"expected seconds, found {value!r}")
-    return replace(EMBEDDED, **written)
+    return replace(default, **written)
 
 
-def _check_keys(
-    path: Path, table: str, written: Mapping[str, object], known: tuple[str, ...]
-) -> None:
-    for key in written:
-        if key not in known:
-            near = get_close_matches(key, known, 1)
-            hint = f"; did you mean {table}{near[0]}?" if near else f"; known: {', '.join(known)}"
-            raise SpecError(f"{path}: {table}{key}", f"is no setting{hint}")
+def _alerts(path: str, written: object, cloud: CloudSettings | None) -> AlertSettings | None:
+    """Most installations have no such table, and commands start quickly."""
+    if written is None:
+        return None
+    from shared.settings_alerts import alert_settings
+
+    return alert_settings(path, written, cloud)
 
 
 def _user() -> str:
@@ -110,15 +212,7 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        return _NOBODY
-
-
-def _slug(text: str) -> str:
-    """Make a name of what may be an e-mail address, so that it can stand in a path."""
-    words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-    if not words:
-        return _NOBODY
-    return (words if words[0].isalpha() else f"u-{words}")[:OWNER_CHARS_MAX].rstrip("-")
+        return NAMELESS
 
 
 def _kept(path: Path, made: bytes) -> bytes:

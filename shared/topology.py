@@ -1,19 +1,25 @@
-"""What every deployment consists of, as data: topics, subscriptions and indexes.
+"""What every deployment consists of: topics, subscriptions, functions and indexes.
 
-The embedded adapters read it to set themselves up, and Terraform reads the same tables, so that
-no wiring can deliver or find what another one would not. No behaviour lives here.
+``data/topology.json`` is the one definition. Terraform reads it, the emulators and the embedded
+adapters are set up from it, so that no wiring can deliver or find what another one would not.
+No behaviour lives here.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from importlib.resources import files
+from typing import Any
 
-# Google's defaults for a subscription with a retry policy, and its longest ack deadline.
-ACK_DEADLINE_S = 600.0
-BACKOFF_S_MIN = 10.0
-BACKOFF_S_MAX = 600.0
-ATTEMPTS_MAX = 100
+_TOPOLOGY: Mapping[str, Any] = json.loads(
+    files("shared").joinpath("data/topology.json").read_text(encoding="utf-8")
+)
+_DELIVERY: Mapping[str, int] = _TOPOLOGY["delivery"]
+
+RETENTION_S = _DELIVERY["retention_s"]
 
 # One machine answers in milliseconds; a handler that takes a minute is dead.
 EMBEDDED_ACK_DEADLINE_S = 60.0
@@ -34,6 +40,7 @@ class Topic(StrEnum):
     LAUNCHES = "launches"  # internal: look at a job
     PREEMPTIONS = "preemptions"  # internal: look at a slice
     REPORTS = "reports"  # agents
+    AUDIT = "audit"  # Google's own audit log, by a sink that no worker can write to
     ALERTS = "alerts"  # what people want to hear
     DEAD_LETTERS = "dead-letters"  # what nobody could handle
 
@@ -47,28 +54,59 @@ class Subscription:
 
     name: str
     topic: str
-    ack_deadline_s: float = ACK_DEADLINE_S
-    backoff_min_s: float = BACKOFF_S_MIN
-    backoff_max_s: float = BACKOFF_S_MAX
-    attempts_max: int = ATTEMPTS_MAX
+    ack_deadline_s: float = _DELIVERY["ack_deadline_s"]
+    backoff_min_s: float = _DELIVERY["backoff_min_s"]
+    backoff_max_s: float = _DELIVERY["backoff_max_s"]
+    attempts_max: int = _DELIVERY["attempts_max"]
     dead_letter_topic: str | None = Topic.DEAD_LETTERS
+    function: str = ""
+    retention_s: int = RETENTION_S
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Fields by which one collection is searched together, in this order."""
+    """Fields by which one collection is searched together, in this order.
+
+    A leading ``-`` says that the order goes down; only Firestore cares.
+    """
 
     collection: str
     fields: tuple[str, ...]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields alone."""
+        return tuple(field.removeprefix("-") for field in self.fields)
 
-SUBSCRIPTIONS: tuple[Subscription, ...] = (
-    Subscription("launch-commands", Topic.COMMANDS),
-    Subscription("launch", Topic.LAUNCHES),
-    Subscription("recovery", Topic.PREEMPTIONS),
-    Subscription("report", Topic.REPORTS),
-    Subscription("alert", Topic.ALERTS),
-    Subscription("park", Topic.DEAD_LETTERS, dead_letter_topic=None),
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One deployed function and its limits."""
+
+    name: str
+    timeout_s: float
+    memory_mib: int
+    instances_max: int
+
+
+def _subscription(name: str, fields: Mapping[str, str]) -> Subscription:
+    """Read one; what nobody could handle is retried for ever by whoever puts it aside."""
+    is_last = fields["topic"] == Topic.DEAD_LETTERS
+    dead_letters = None if is_last else Topic.DEAD_LETTERS
+    return Subscription(
+        name,
+        fields["topic"],
+        dead_letter_topic=dead_letters,
+        function=fields["function"],
+        retention_s=_DELIVERY["dead_letter_retention_s"] if is_last else RETENTION_S,
+    )
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    name: Function(name, **fields) for name, fields in _TOPOLOGY["functions"].items()
+}
+SUBSCRIPTIONS: tuple[Subscription, ...] = tuple(
+    _subscription(name, fields) for name, fields in _TOPOLOGY["subscriptions"].items()
 )
 
 EMBEDDED_SUBSCRIPTIONS: tuple[Subscription, ...] = tuple(
@@ -82,13 +120,12 @@ EMBEDDED_SUBSCRIPTIONS: tuple[Subscription, ...] = tuple(
 )
 
 # Firestore makes the indexes of one field by itself; those of several must be declared there.
-INDEXES: tuple[Index, ...] = (
-    Index("jobs", ("owner", "number")),
-    Index("jobs", ("created_at",)),
-    Index("jobs", ("owner", "created_at")),
-    Index("slices", ("due_at",)),
-    Index("slices", ("live",)),
-    Index("outbox", ("created_at",)),
-    Index("commands", ("created_at",)),
-    Index("parked", ("created_at",)),
+INDEXES: tuple[Index, ...] = tuple(
+    Index(each["collection"], tuple(each["fields"])) for each in _TOPOLOGY["indexes"]
+)
+
+# What a box pulls agents' reports from; the name keeps it beside the functions' subscription.
+# Nobody reads dead letters there: what cannot be handled is tried until Pub/Sub forgets it.
+BOX_REPORTS = Subscription(
+    "box-reports", Topic.REPORTS, ack_deadline_s=EMBEDDED_ACK_DEADLINE_S, dead_letter_topic=None
 )

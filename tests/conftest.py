@@ -6,11 +6,21 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["tests.emulators"]
+
 # Two cores may be busy with other things: a slow example is no failure.
 settings.register_profile("tpuctl", deadline=None)
 settings.load_profile("tpuctl")
 
-OURS = ("TPUCTL_", "GOOGLE_", "CLOUDSDK_", "GCE_METADATA_", "STORAGE_EMULATOR_", "PUBSUB_EMULATOR_")
+OURS = (
+    "TPUCTL_",
+    "GOOGLE_",
+    "CLOUDSDK_",
+    "GCE_METADATA_",
+    "STORAGE_EMULATOR_",
+    "PUBSUB_EMULATOR_",
+    "FIRESTORE_EMULATOR_",
+)
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+import grpc
 import requests.exceptions
 from google.api_core import exceptions as api
 from google.auth import exceptions as auth
@@ -50,15 +51,16 @@ def failure_of(error: Exception) -> Failure:
         return failure_of(error.cause)
     if isinstance(error, api.GoogleAPICallError):
         http = int(error.code or 0)
-        status = _status_in_body(error) or _STATUS_OF_HTTP.get(http, "UNKNOWN")
+        status = _status_told(error) or _STATUS_OF_HTTP.get(http, "UNKNOWN")
         return Failure(status, http, str(error.message))
     is_refused = isinstance(error, (auth.DefaultCredentialsError, auth.RefreshError))
     return Failure("UNAUTHENTICATED" if is_refused else "UNAVAILABLE", 0, str(error))
 
 
-def _status_in_body(error: api.GoogleAPICallError) -> str:
-    """Return the status name that Google's APIs put beside code and message."""
+def _status_told(error: api.GoogleAPICallError) -> str:
+    """Return the status name: what stands in a body beside code and message, or gRPC's own."""
     try:
         return str(error.response.json()["error"]["status"])
     except (AttributeError, KeyError, TypeError, ValueError):
-        return ""
+        code = error.grpc_status_code if isinstance(error.response, grpc.RpcError) else None
+        return str(code.name) if code else ""

@@ -71,8 +71,8 @@ def _served(index: Index, query: Query) -> int:
         return 0
     equal = {where.field for where in query.where if where.operator == "=="}
     sought = {where.field for where in query.where} | {_order(query.order_by)[0]}
-    prefix = len(list(takewhile(equal.__contains__, index.fields)))
-    return prefix + sum(field in sought for field in index.fields[prefix : prefix + 1])
+    prefix = len(list(takewhile(equal.__contains__, index.names)))
+    return prefix + sum(field in sought for field in index.names[prefix : prefix + 1])
 
 
 def _collection(name: str) -> Statement:

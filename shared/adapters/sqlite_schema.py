@@ -64,13 +64,13 @@ def type_of(field: str) -> str:
 
 def index_name(index: Index) -> str:
     """Name an index after what it is, so that another definition is another index."""
-    return "__".join(["by", index.collection.replace("/", "_"), *index.fields])
+    return "__".join(["by", index.collection.replace("/", "_"), *index.names])
 
 
 def index_ddl(index: Index) -> str:
     """Return the statement that creates an index."""
     assert _COLLECTION.fullmatch(index.collection), f"{index.collection!r} is no collection"
-    keys = ", ".join([*(key_of(field) for field in index.fields), "path"])
+    keys = ", ".join([*(key_of(field) for field in index.names), "path"])
     return (
         f"CREATE INDEX IF NOT EXISTS {index_name(index)}"
         f" ON documents ({keys}) WHERE collection = '{index.collection}'"

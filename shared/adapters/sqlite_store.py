@@ -9,32 +9,22 @@ the jump is made up. An age can look too short then, and a wait be too long; nev
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from shared.adapters.sqlite_codec import decode, encode, from_us, to_us
+from shared.adapters.document_rules import Prepared, conflict_text, prepare
+from shared.adapters.sqlite_codec import decode, from_us, to_us
 from shared.adapters.sqlite_file import StateFile
 from shared.adapters.sqlite_query import COLUMNS, compile_query
 from shared.adapters.system import SystemClock
-from shared.errors import Conflict, InvalidRequest
-from shared.ports import (
-    COMMIT_WRITES_MAX,
-    DOCUMENT_BYTES_MAX,
-    Create,
-    Delete,
-    Document,
-    Guard,
-    Query,
-    Replace,
-)
+from shared.errors import Conflict
+from shared.ports import Create, Delete, Document, Guard, Query, Replace
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from shared.ports import Clock, Write
-
-_SEGMENT_BYTES_MAX: Final = 1500  # Firestore's limit for an id
 
 
 class SqliteStore:
@@ -65,7 +55,7 @@ class SqliteStore:
 
     def commit(self, writes: Sequence[Write]) -> None:
         """Apply all writes or none."""
-        prepared = _prepare(writes)
+        prepared = prepare(writes)
         if not prepared:
             return
         now_us = to_us(self._clock.now())
@@ -73,6 +63,14 @@ class SqliteStore:
             stamp = _next_stamp(connection, now_us)
             for write in prepared:
                 _apply(connection, write, stamp)
+
+    def dump(self) -> Iterator[Document]:
+        """Read every document there is, by path, all as they were at one moment."""
+        now_us = to_us(self._clock.now())
+        with self._file.reading() as connection:
+            sql = f"SELECT {COLUMNS} FROM documents ORDER BY path"  # noqa: S608 - a constant
+            for row in connection.execute(sql):
+                yield _document(row, now_us)
 
     def verify(self) -> None:
         """Read the whole file; raise StateFileError if any of it is damaged."""
@@ -91,49 +89,6 @@ class _Stamp:
     now_us: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A write whose path was checked and whose fields are encoded already."""
-
-    write: Write
-    collection: str
-    text: str
-
-
-def _prepare(writes: Sequence[Write]) -> list[_Prepared]:
-    """Check and encode before the file is locked."""
-    if len(writes) > COMMIT_WRITES_MAX:
-        raise InvalidRequest(f"a commit has {len(writes)} writes, more than {COMMIT_WRITES_MAX}")
-    paths = [write.path for write in writes]
-    if len(set(paths)) < len(paths):
-        raise InvalidRequest(f"a commit writes one document twice: {sorted(paths)}")
-    return [_Prepared(write, _collection_of(write.path), _text_of(write)) for write in writes]
-
-
-def _collection_of(path: str) -> str:
-    """Return the collection of a document path; refuse what Firestore would refuse."""
-    segments = path.split("/")
-    fit = all(
-        segment not in ("", ".", "..") and len(segment.encode()) <= _SEGMENT_BYTES_MAX
-        for segment in segments
-    )
-    if len(segments) % 2 or not fit or "\0" in path:
-        raise InvalidRequest(f"{path!r} is no path of a document")
-    return path.rpartition("/")[0]
-
-
-def _text_of(write: Write) -> str:
-    if isinstance(write, (Guard, Delete)):
-        return ""
-    text = encode(write.fields)
-    size = len(write.path.encode()) + len(text.encode())
-    if size > DOCUMENT_BYTES_MAX:
-        raise InvalidRequest(
-            f"the document {write.path} has {size} bytes, more than {DOCUMENT_BYTES_MAX}"
-        )
-    return text
-
-
 def _next_stamp(connection: sqlite3.Connection, now_us: int) -> _Stamp:
     """Take the next token and the time, and leave both as marks in the file."""
     token, clock_us = connection.execute("SELECT token, clock_us FROM mark").fetchone()
@@ -142,7 +97,7 @@ def _next_stamp(connection: sqlite3.Connection, now_us: int) -> _Stamp:
     return stamp
 
 
-def _apply(connection: sqlite3.Connection, prepared: _Prepared, stamp: _Stamp) -> None:
+def _apply(connection: sqlite3.Connection, prepared: Prepared, stamp: _Stamp) -> None:
     """Do one write; a precondition that fails raises and so undoes the whole commit."""
     write, text = prepared.write, prepared.text
     match write:
@@ -171,13 +126,7 @@ def _apply(connection: sqlite3.Connection, prepared: _Prepared, stamp: _Stamp) -
                 (path, token),
             ).rowcount
     if done != 1:
-        raise Conflict(_conflict_text(write))
-
-
-def _conflict_text(write: Write) -> str:
-    if isinstance(write, Create):
-        return f"{write.path} exists already"
-    return f"{write.path} changed, or is gone, since it was read"
+        raise Conflict(conflict_text(write, is_create=isinstance(write, Create)))
 
 
 def _document(row: tuple[str, str, int, int, int], now_us: int) -> Document:

@@ -30,6 +30,8 @@ from shared.ports import BidRequest, CloudRequest, Listing
 
 BELL_KEY: Final = "tpuctl-bell"
 ZONES_AT_ONCE: Final = 16
+# What a VM may do is said by its account's roles; scopes would only cut that down once more.
+WORKER_SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 
 # Given to every method; the retry stays far below the 45 s after which an intent is due again.
 _CALL: Final[dict[str, Any]] = {
@@ -62,7 +64,8 @@ class NodeDefaults:
     """What every node gets beside what its bid asks for."""
 
     external_ips: bool = True
-    service_account: str = ""
+    network: str = ""
+    subnetwork: str = ""
 
 
 def connect(
@@ -201,15 +204,28 @@ class GoogleSliceApi:
             runtime_version=request.runtime_version,
             labels=dict(request.labels),
             metadata=dict(request.metadata),
-            network_config={"enable_external_ips": self._defaults.external_ips},
+            network_config=self._network(request.zone),
         )
-        if self._defaults.service_account:
-            node.service_account = tpu_v2.ServiceAccount(email=self._defaults.service_account)
+        if request.service_account:
+            node.service_account = tpu_v2.ServiceAccount(
+                email=request.service_account, scope=[WORKER_SCOPE]
+            )
         spec = tpu_v2.QueuedResource.Tpu.NodeSpec(
             parent=self._location(request.zone), node_id=request.name, node=node
         )
         tpu = tpu_v2.QueuedResource.Tpu(node_spec=[spec])
         return tpu_v2.QueuedResource(tpu=tpu, **_TIERS[request.tier])
+
+    def _network(self, zone: str) -> dict[str, Any]:
+        """Name the network, and in it the part that serves the zone's region."""
+        config: dict[str, Any] = {"enable_external_ips": self._defaults.external_ips}
+        if self._defaults.network:
+            config["network"] = self._defaults.network
+        if self._defaults.subnetwork:
+            region = zone.rpartition("-")[0]
+            place = f"projects/{self._project}/regions/{region}/subnetworks"
+            config["subnetwork"] = f"{place}/{self._defaults.subnetwork}"
+        return config
 
     def _check_owner(self, request: BidRequest) -> None:
         """Look at what has our name: ours is done, another one's is a mistake.

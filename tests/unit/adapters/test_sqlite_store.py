@@ -30,7 +30,7 @@ def plan_of(store: SqliteStore, query: Query) -> str:
 def test_every_declared_index_is_used(tmp_path: Path, index: Index, *, downwards: bool) -> None:
     """Equality on the leading fields, a range and an order on the last: searched, not sorted."""
     store = SqliteStore(tmp_path / "state.db")
-    *leading, last = index.fields
+    *leading, last = index.names
     where = (*(Where(field, "==", "x") for field in leading), Where(last, "<=", 7))
     order_by = f"-{last}" if downwards else last
 
