@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from cli import local_runner
+from cli import box, local_runner
 from cli.errors import CliError
 from sandbox import control
 from shared import settings as home_settings
 from shared import wiring
 from shared.ports import Blobs, Bus, Store
-from shared.settings import Settings
+from shared.settings import Settings, Wiring
+
+if TYPE_CHECKING:
+    from cli.identity import TokenSource
+
+Opened = TypeVar("Opened")
+_RUNNERS = {Wiring.EMBEDDED: local_runner.RUNNER, Wiring.BOX: local_runner.BOX}
 
 
 @dataclass(frozen=True)
@@ -26,35 +34,70 @@ class Installation:
     @cached_property
     def store(self) -> Store:
         """Open the documents."""
-        return wiring.open_store(self.settings)
+        return self._opened(lambda: wiring.open_store(self.settings))
 
     @cached_property
     def bus(self) -> Bus:
         """Open the topics."""
-        return wiring.open_bus(self.settings)
+        return self._opened(lambda: wiring.open_bus(self.settings))
 
     @cached_property
     def blobs(self) -> Blobs:
-        """Open the objects; Google's library takes most of a second."""
-        return wiring.open_blobs(self.endpoint)
+        """Open the objects; Google's library takes a quarter of a second."""
+        return self._opened(lambda: wiring.open_blobs(self.settings, self.endpoint))
 
     @property
     def endpoint(self) -> str:
-        """The address of the simulated cloud."""
+        """The address of the simulated cloud; empty where the cloud is Google's."""
+        if self.settings.wiring is not Wiring.EMBEDDED:
+            return os.environ.get(wiring.CLOUD_VARIABLE, "")
         info = control.find(self.settings.sandbox_home)
         if info is None:
             raise CliError("the sandbox is not up", next_step="tpuctl local up")
         return info.url
 
-    @property
+    @cached_property
     def owner(self) -> str:
-        """Whose jobs these are."""
-        return self.settings.owner
+        """Whose jobs these are: the user of this machine, or of Google's account."""
+        if self.settings.wiring is not Wiring.GOOGLE:
+            return self.settings.owner
+        from shared.app.identify import owner_name
+
+        return owner_name(self.store, self._tokens.person())
+
+    def id_token(self) -> str:
+        """Return what proves who gives an order; empty where nobody asks.  Raises CliError."""
+        return self._tokens.token() if self.settings.wiring is Wiring.GOOGLE else ""
+
+    @cached_property
+    def _tokens(self) -> TokenSource:
+        from cli.identity import TokenSource
+
+        return TokenSource(self.settings.google.project)
+
+    def _opened(self, open_: Callable[[], Opened]) -> Opened:
+        """Open something that may ask for a login at Google.  Raises CliError without one."""
+        if self.settings.wiring is Wiring.EMBEDDED:
+            return open_()
+        from cli.identity import logged_in
+
+        with logged_in():
+            return open_()
 
     def require_runner(self) -> None:
         """Refuse an order that nobody would carry out."""
-        if local_runner.find(self.settings.home) is None:
-            raise CliError("the local runner is not up", next_step="tpuctl local up")
+        if self.settings.wiring is not Wiring.EMBEDDED:
+            box.check_unsealed(self.store)
+        problem = self.missing_runner()
+        if problem is not None:
+            raise problem
+
+    def missing_runner(self) -> CliError | None:
+        """Say that nobody carries orders out; deployed functions are always there."""
+        program = _RUNNERS.get(self.settings.wiring)
+        if program is None or local_runner.find(self.settings.home, program) is not None:
+            return None
+        return CliError(f"{program.label} is not up", next_step=program.up)
 
 
 def here() -> Installation:
@@ -65,13 +108,17 @@ def here() -> Installation:
 def for_orders() -> Installation:
     """Return the installation for a write, and say once which one it is."""
     installation = here()
-    source = "" if os.environ.get("TPUCTL_HOME") else ", the default"
-    say_aside(
-        f"no project configured: using this machine"
-        f" (TPUCTL_HOME={installation.settings.home}{source})"
-    )
+    say_aside(_which(installation.settings))
     installation.require_runner()
     return installation
+
+
+def _which(settings: Settings) -> str:
+    """Say which installation an order goes to."""
+    if settings.cloud is not None:
+        return f"project {settings.cloud.project}, {settings.wiring} ({settings.home})"
+    source = "" if os.environ.get("TPUCTL_HOME") else ", the default"
+    return f"no project configured: using this machine (TPUCTL_HOME={settings.home}{source})"
 
 
 def say_aside(text: str) -> None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from cli import local_runner
 from cli.errors import NotFoundError
 from cli.installation import Installation, say_aside
 from cli.near import near_names
@@ -124,9 +123,9 @@ def list_jobs(store: Store, owner: str, limit: int) -> list[JobRow]:
 
 def warn_without_runner(installation: Installation, jobs: Sequence[JobRow]) -> None:
     """Say that what is shown of jobs at work will not change by itself."""
-    if all(job.is_over for job in jobs) or local_runner.find(installation.settings.home):
-        return
-    say_aside("the local runner is not up, so nothing will happen; next: tpuctl local up")
+    problem = installation.missing_runner()
+    if problem is not None and not all(job.is_over for job in jobs):
+        say_aside(f"{problem}, so nothing will happen; next: {problem.next_step}")
 
 
 def _candidates(store: Store, owner: str, name: str) -> list[JobRow]:

@@ -23,6 +23,7 @@ FLAGS: Final[Mapping[str, str]] = {
     "accelerator_type": "--type",
     "zones": "--zone",
     "tier": "--tier",
+    "i_pay": "--i-pay",
     "runtime_version": "--runtime",
     "env": "--env",
     "setup": "--setup",

@@ -18,6 +18,9 @@ COMMAND_ID: TypeAlias = Annotated[
 ON: TypeAlias = Annotated[
     str | None, typer.Option("--on", metavar="SLICE", help="Use a slice that is there.")
 ]
+I_PAY: TypeAlias = Annotated[
+    bool, typer.Option("--i-pay", help="Also where it costs: outside of grants, far from the data.")
+]
 FILE: TypeAlias = Annotated[
     Path | None, typer.Option("--file", "-f", metavar="FILE", help="A job.yaml.")
 ]

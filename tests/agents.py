@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from shared.host import agent
 from shared.ports import Blobs, Bus, Clock, Message
@@ -37,7 +38,8 @@ class Host:
 
     ``obeys`` says whether its command goes when it is told to, ``is_cut_off`` whether it can
     read its mandate, ``is_mute`` whether its snapshots arrive, ``fails_setup`` and ``is_slow``
-    whether its setup fails, or does not come to an end; ``boots`` counts its lives.
+    whether its setup fails, or does not come to an end; ``boots`` counts its lives, ``hostname``
+    is its VM's own name, like none of another node.
     """
 
     def __init__(self, config: str, number: int, around: Surroundings) -> None:
@@ -49,6 +51,8 @@ class Host:
         self.setups = 0
         self.boots = 0
         self._raw, self._number, self._around = config, number, around
+        node = sha256(json.loads(config)["node"].encode()).hexdigest()[:8]
+        self.hostname = f"t1v-n-{node}-w-{number}"
         self._sequence = 0
         self._wants_report = False
         self.state = self._boot()
@@ -143,8 +147,8 @@ class Host:
 
     def _boot(self) -> agent.State:
         self.boots += 1
-        name = f"host-{self._number}"
-        machine = agent.Machine("", self._number, name, f"{name}-boot-{self.boots}", "127.0.0.1")
+        boot = f"host-{self._number}-boot-{self.boots}"
+        machine = agent.Machine("", self._number, self.hostname, boot, "127.0.0.1")
         self._sequence = 0
         self._wants_report = False
         return agent.initial(agent.parse_config(self._raw.encode(), machine), None, self._now)

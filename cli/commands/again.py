@@ -15,7 +15,7 @@ from cli.installation import Installation, for_orders
 from cli.jobs import JobRow, find_job
 from cli.orders import give, new_order
 from cli.slices import find_slice
-from cli.words import CODE, COMMAND_ID, ENV, FILE, GRACE_S, HOLD_S, JOB, ON, RULE, RULE_ON
+from cli.words import CODE, COMMAND_ID, ENV, FILE, GRACE_S, HOLD_S, I_PAY, JOB, ON, RULE, RULE_ON
 from shared.core.orders import OrderKind
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def resume(  # noqa: PLR0913 - one parameter a flag
     *,
     from_step: FROM_STEP = None,
     on: ON = None,
+    i_pay: I_PAY = False,
     presume_dead: PRESUME_DEAD = False,
     file: FILE = None,
     code: CODE = None,
@@ -67,7 +68,7 @@ def resume(  # noqa: PLR0913 - one parameter a flag
 
     Without flags the job stays as it was; --code, --file and the others replace parts of it.
     """
-    flags = _flags(env, rule, rule_on, grace_s=grace_s, hold_s=hold_s)
+    flags = _flags(env, rule, rule_on, i_pay=i_pay or None, grace_s=grace_s, hold_s=hold_s)
     wish = _Wish(OrderKind.RESUME, flags, file, code, on, from_step, presume_dead)
     _again(job, wish, command_id)
 
@@ -76,6 +77,7 @@ def rerun(  # noqa: PLR0913 - one parameter a flag
     job: JOB,
     *,
     on: ON = None,
+    i_pay: I_PAY = False,
     presume_dead: PRESUME_DEAD = False,
     file: FILE = None,
     code: CODE = None,
@@ -90,19 +92,19 @@ def rerun(  # noqa: PLR0913 - one parameter a flag
 
     It writes into a new folder: what the earlier run left stays.
     """
-    flags = _flags(env, rule, rule_on, grace_s=grace_s, hold_s=hold_s)
+    flags = _flags(env, rule, rule_on, i_pay=i_pay or None, grace_s=grace_s, hold_s=hold_s)
     wish = _Wish(OrderKind.RERUN, flags, file, code, on, None, presume_dead)
     _again(job, wish, command_id)
 
 
 def _flags(
-    env: list[str] | None, rule: str | None, rule_on: list[str] | None, **seconds: float | None
+    env: list[str] | None, rule: str | None, rule_on: list[str] | None, **others: float | None
 ) -> dict[str, object]:
     return source.given(
         env=source.pairs("--env", env or [], "NAME=VALUE"),
         rule=rule,
         on=source.pairs("--rule-on", rule_on or [], "CAUSE=ACTION, such as hang=stop"),
-        **seconds,
+        **others,
     )
 
 

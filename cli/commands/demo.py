@@ -25,6 +25,10 @@ def demo(
     home: Annotated[
         Path | None, typer.Option(help="Keep everything in this new folder, to look at it.")
     ] = None,
+    emulators: Annotated[
+        bool,
+        typer.Option("--emulators", help="Over Google's emulators, with the functions served."),
+    ] = False,
 ) -> None:
     """Train through two preemptions on this machine.
 
@@ -34,14 +38,14 @@ def demo(
     """
     _check(home)
     try:
-        told = _play(home, as_json=as_json)
+        told = _play(home, as_json=as_json, emulators=emulators)
     except ControlError as error:
         raise CliError(str(error), next_step="tpuctl demo") from None
     if not told.ok:
         raise typer.Exit(FAILED)
 
 
-def _play(home: Path | None, *, as_json: bool) -> Told:
+def _play(home: Path | None, *, as_json: bool, emulators: bool) -> Told:
     # The screen and Google's libraries take a second to load.
     from rich.console import Console
 
@@ -49,7 +53,7 @@ def _play(home: Path | None, *, as_json: bool) -> Told:
 
     console = Console(highlight=False, stderr=as_json, quiet=as_json)
     console.print("starting a simulated cloud and the control plane …", style="dim")
-    with stage.installation(home) as installation:
+    with stage.installation(home, emulators=emulators) as installation:
         with view.live(console) as show:
             told = story.play(installation, show)
         console.print(view.summary(told))

@@ -13,6 +13,7 @@ from cli.errors import FAILED, CliError
 from cli.words import AS_JSON
 from sandbox import control
 from shared import settings as home_settings
+from shared.settings import Wiring
 
 app = typer.Typer(no_args_is_help=True, help="The control plane on this machine.")
 
@@ -27,6 +28,11 @@ def up(
     """Start the sandbox and the local runner, where they are not up yet."""
     settings = home_settings.load()
     home = settings.home
+    if settings.wiring is not Wiring.EMBEDDED:
+        raise CliError(
+            f"{home} works on Google Cloud: its wiring is {settings.wiring}",
+            next_step="tpuctl box up for a box, or name another folder with TPUCTL_HOME",
+        )
     url = _sandbox_up(home, sandbox_config)
     runner = local_runner.find(home)
     if runner is not None and runner.endpoint != url:

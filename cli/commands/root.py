@@ -38,10 +38,21 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "stop": Entry("cli.commands.stop", "stop", "Stop a job; it can be resumed later."),
     "resume": Entry("cli.commands.again", "resume", "Go on from the newest checkpoint."),
     "rerun": Entry("cli.commands.again", "rerun", "Start again from the first step."),
+    "grant": Entry("cli.commands.grant", "app", "What may be used without paying."),
     "slice": Entry("cli.commands.slices", "app", "List and release TPU slices."),
+    "init": Entry(
+        "cli.commands.init", "init", "Write this home's settings: where the control plane is."
+    ),
+    "box": Entry("cli.commands.box", "app", "The control plane on a machine that is always on."),
+    "import": Entry(
+        "cli.commands.moving", "import_box", "Take over the jobs of a box that was exported."
+    ),
     "local": Entry("cli.commands.local", "app", "The control plane on this machine."),
     "sandbox": Entry(
         "cli.commands.sandbox", "app", "A TPU cloud on this machine, to try things in."
+    ),
+    "emulators": Entry(
+        "cli.commands.emulators", "app", "Google's Firestore and Pub/Sub emulators on this machine."
     ),
     "demo": Entry("cli.commands.demo", "demo", "Train through two preemptions on this machine."),
 }

@@ -12,7 +12,7 @@ from cli.errors import CliError
 from cli.installation import Installation, for_orders
 from cli.orders import Accepted, Order, give, new_order
 from cli.slices import check_name, find_slice
-from cli.words import CODE, COMMAND_ID, ENV, FILE, GRACE_S, HOLD_S, ON, RULE, RULE_ON
+from cli.words import CODE, COMMAND_ID, ENV, FILE, GRACE_S, HOLD_S, I_PAY, ON, RULE, RULE_ON
 from shared.core.orders import OrderKind
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def run(  # noqa: PLR0913 - one parameter a flag
     tier: Annotated[
         str | None, typer.Option(metavar="TIER", help="spot (default), on-demand or reserved.")
     ] = None,
+    i_pay: I_PAY = False,
     runtime: Annotated[str | None, typer.Option(help="The image of the hosts.")] = None,
     on: ON = None,
     slice_name: Annotated[
@@ -75,6 +76,7 @@ def run(  # noqa: PLR0913 - one parameter a flag
         accelerator_type=accelerator_type,
         zones=zone,
         tier=tier,
+        i_pay=i_pay or None,
         runtime_version=runtime,
         env=source.pairs("--env", env or [], "NAME=VALUE"),
         setup=setup,

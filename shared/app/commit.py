@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from shared.app.context import App
 from shared.app.load import Loaded, attempt_path, job_path, slice_path
-from shared.app.messages import MessageKind, Wake, message, wake_launch, wake_recovery
-from shared.app.relay import relay
-from shared.core.codec import to_fields
+from shared.app.messages import Wake, alert_message, wake_launch, wake_recovery
+from shared.app.relay import Event, outbox_write, relay
+from shared.core.alerts import alerts_of
+from shared.core.console import readable
 from shared.core.schedule import uncreated, undeleted, unrung, unwritten
 from shared.core.situation import Situation
 from shared.errors import ControlPlaneError
@@ -29,18 +30,11 @@ class _Outbox:
     prefix: str
     at: datetime
     writes: list[Write] = field(default_factory=list)
-    events: list[tuple[str, Topic, Message]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
     def add(self, topic: Topic, event: Message) -> None:
-        path = f"outbox/{self.prefix}-{len(self.events)}"
-        fields: Fields = {
-            "topic": str(topic),
-            "data": event.data.decode(),
-            "attributes": dict(event.attributes),
-            "created_at": self.at,
-        }
-        self.events.append((path, topic, event))
-        self.writes.append(Create(path, fields))
+        self.events.append((f"outbox/{self.prefix}-{len(self.events)}", topic, event))
+        self.writes.append(outbox_write(self.events[-1], self.at))
 
 
 def commit(
@@ -58,8 +52,8 @@ def commit(
     outbox = _Outbox(f"{after.slice.uid}-{after.slice.revision:08d}", after.now)
     for wake in _wakes(before, after, who):
         outbox.add(wake.topic, wake.message())
-    for event in _alerts(after, who):
-        outbox.add(Topic.ALERTS, event)
+    for alert in alerts_of(after):
+        outbox.add(Topic.ALERTS, alert_message(alert))
     app.store.commit([*writes, *_notes(after, who), *outbox.writes])
     for note in after.notes:
         _log.info("%s %s %s: %s", who, after.slice.name, note.event, note.text)
@@ -90,14 +84,14 @@ def _documents(loaded: Loaded, before: Situation, after: Situation) -> Iterator[
             path = attempt_path(attempt.job, attempt.number)
             yield _write(loaded, path, old, attempt)
     for line in after.ledger:
-        yield Create(f"ledger/{line.id}", to_fields(line))
+        yield Create(f"ledger/{line.id}", readable(line))
 
 
 def _write(loaded: Loaded, path: str, old: object, new: object) -> Write:
     token = loaded.tokens.get(path)
     if token is None:
-        return Create(path, to_fields(new))
-    return Guard(path, token) if old == new else Replace(path, to_fields(new), token)
+        return Create(path, readable(new))
+    return Guard(path, token) if old == new else Replace(path, readable(new), token)
 
 
 def _notes(after: Situation, who: str) -> Iterator[Write]:
@@ -118,25 +112,6 @@ def _wakes(before: Situation, after: Situation, who: str) -> Iterator[Wake]:
         yield wake_launch(name, "mandate")
     if who != RECOVERY and (uncreated(after) or undeleted(after)):
         yield wake_recovery(name, "bids")
-
-
-def _alerts(after: Situation, who: str) -> Iterator[Message]:
-    for note in after.notes:
-        if note.public:
-            yield message(MessageKind.ALERT, _alert(after, who, str(note.event), note.text))
-
-
-def _alert(after: Situation, who: str, event: str, text: str) -> Mapping[str, object]:
-    return {
-        "event": event,
-        "text": text,
-        "who": who,
-        "slice": after.slice.name,
-        "job": after.job.id if after.job else "",
-        "number": after.job.number if after.job else 0,
-        "name": after.job.name if after.job else "",
-        "at": after.now.isoformat(),
-    }
 
 
 def _publish(app: App, outbox: _Outbox) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
@@ -10,13 +12,18 @@ from shared.app.context import App
 from shared.app.messages import MessageKind, Wake, message, wake_launch, wake_recovery
 from shared.app.observing import Look, observation
 from shared.app.orphans import report_orphans
-from shared.app.relay import relay_old
+from shared.app.relay import relay_old, waiting_since
+from shared.app.seal import find_seal
 from shared.app.settle import settle
-from shared.core.cloud import CloudRequest
+from shared.app.silence import CANARY, canary_gap
+from shared.app.troubles import follow_troubles
+from shared.core.cloud import CloudRequest, Listing
 from shared.core.codec import from_fields
 from shared.core.slices import Bid, BidStage, Slice
+from shared.deadline import MARGIN_S
 from shared.errors import ControlPlaneError, Unreadable
-from shared.log import get
+from shared.log import TICK as TICK_LOG
+from shared.log import context, get
 from shared.ports import Create, Fields, Query, Replace, Where
 from shared.topology import Topic
 
@@ -29,75 +36,143 @@ SLICES_MAX = 1000
 OUTBOX_AGE_S = 1.0
 _Found: TypeAlias = Mapping[str, CloudRequest]
 _log = get("health_check")
+_tick_log = get(TICK_LOG)
 
 
-def run(app: App) -> None:
-    """One tick.  Each part runs whatever becomes of the others."""
-    at = _begin(app)
-    for part in (_canary, _relay, _due, _observe):
+@dataclass(slots=True)
+class _Tick:
+    """One tick: when it began by the Store's clock, and its account of itself.
+
+    ``after`` is the slice after which the last one ran out of time. ``troubles`` is what did not
+    work, by what it is.
+    """
+
+    at: datetime
+    after: str = ""
+    outbox_age_s: float = 0.0
+    slices: int = 0
+    problems: int = 0
+    troubles: dict[str, str] = field(default_factory=dict)
+
+
+def run(app: App, *, limit_s: float = math.inf) -> None:
+    """One tick.  Each part runs whatever becomes of the others.
+
+    ``limit_s`` is when whoever calls gives it up: what is not done by then, the next tick does.
+    Where the documents are sealed nothing is looked at: half an installation looks like orphans.
+    """
+    seal = find_seal(app.store)
+    if seal is not None:
+        _log.warning("no tick: sealed, %s", seal.summary)
+        return
+    timed = replace(app, deadline=app.deadline.within(limit_s - MARGIN_S))
+    tick = _begin(timed)
+    for part in (_canary, _relay, _due, _observe, _tell_troubles):
         try:
-            part(app, at)
+            timed.deadline.check()
+            part(timed, tick)
         except ControlPlaneError as error:
+            tick.problems += 1
+            tick.troubles[part.__name__.strip("_")] = str(error)
             _log.warning("%s: %s", part.__name__.strip("_"), error)
+    _tick_log.info(
+        "tick",
+        extra={
+            "outbox_age_s": tick.outbox_age_s,
+            "slices": tick.slices,
+            "problems": tick.problems,
+        },
+    )
 
 
-def _begin(app: App) -> datetime:
-    """Write that a tick began, and return the Store's time."""
+def _begin(app: App) -> _Tick:
+    """Write that a tick began, and read where the last one stopped."""
     document = app.store.get(TICK)
     now = document.read_at if document else app.clock.now()
     write = Replace(TICK, {"at": now}, document.token) if document else Create(TICK, {"at": now})
     app.store.commit([write])
-    return now
+    return _Tick(now, str(document.fields.get("after", "")) if document else "")
 
 
-def _canary(app: App, at: datetime) -> None:
+def _canary(app: App, tick: _Tick) -> None:
     """Send a message the way that agents do: silence counts only while these come through."""
-    app.bus.publish(Topic.REPORTS, [message(MessageKind.CANARY, {"at": at.isoformat()})])
+    app.bus.publish(Topic.REPORTS, [message(MessageKind.CANARY, {"at": tick.at.isoformat()})])
 
 
-def _relay(app: App, at: datetime) -> None:
+def _relay(app: App, tick: _Tick) -> None:
     """Publish what was committed and not published."""
-    count = relay_old(app, at - timedelta(seconds=OUTBOX_AGE_S))
+    oldest_at = waiting_since(app)
+    if oldest_at is None:
+        return
+    tick.outbox_age_s = max(0.0, (tick.at - oldest_at).total_seconds())
+    count = relay_old(app, tick.at - timedelta(seconds=OUTBOX_AGE_S))
     if count:
         _log.info("relayed %d events", count)
 
 
-def _due(app: App, at: datetime) -> None:
+def _due(app: App, tick: _Tick) -> None:
     """Wake the owners of whatever waits for something that should have come by now."""
-    query = Query("slices", (Where("due_at", "<=", at),), order_by="due_at", limit=SLICES_MAX)
+    due = Where("due_at", "<=", tick.at)
+    query = Query("slices", (due,), order_by="due_at", limit=SLICES_MAX)
     names = [str(document.fields["name"]) for document in app.store.query(query)]
     _wake(app, [wake_launch(name, "due") for name in names])
     _wake(app, [wake_recovery(name, "due") for name in names])
 
 
-def _observe(app: App, at: datetime) -> None:
+def _observe(app: App, tick: _Tick) -> None:
     """List the cloud, then read the slices, and write down where they differ."""
-    zones = _remembered(app, {zone for slice_ in _live(app) for zone in _zones(slice_)}, at)
+    zones = _remembered(app, {zone for slice_ in _live(app) for zone in _zones(slice_)}, tick.at)
     if not zones:
         return
     listing = app.slices.list(zones)
     for problem in listing.problems:
+        tick.problems += 1
+        tick.troubles["listing"] = f"the cloud is not listed as a whole: {problem}"
         _log.warning("listing: %s", problem)
-    found = {request.name: request for request in listing.requests}
     slices = _live(app)
-    for slice_ in slices:
-        _observe_slice(app, slice_, found, listing.complete, at)
+    tick.slices = len(slices)
+    if not _observe_all(app, slices, listing, tick):
+        return
     known = frozenset(
         bid.name for slice_ in slices for bid in _bids(slice_) if bid.stage is not BidStage.GONE
     )
     report_orphans(app, listing.requests, known)
 
 
+def _observe_all(app: App, slices: Sequence[Slice], listing: Listing, tick: _Tick) -> bool:
+    """Look at all slices, first at those that the last tick left; False when the time is up."""
+    found = {request.name: request for request in listing.requests}
+    last = tick.after
+    for slice_ in sorted(slices, key=lambda each: (each.name <= tick.after, each.name)):
+        if app.deadline.is_over:
+            _log.warning("the tick stops after slice %s: its time is up", last)
+            _stop_after(app, last)
+            return False
+        with context(slice=slice_.name):
+            tick.problems += not _observe_slice(app, slice_, found, listing.complete, tick.at)
+        last = slice_.name
+    return True
+
+
 def _observe_slice(
     app: App, slice_: Slice, found: _Found, complete: frozenset[str], at: datetime
-) -> None:
-    """Look at one slice; the trouble of one hides no other."""
+) -> bool:
+    """Look at one slice; the trouble of one hides no other.  False when there was trouble."""
     try:
         looks = _looks(app, slice_, found, complete)
         if looks:
             settle(app, slice_.name, who="health_check", change=observation(looks, at))
     except ControlPlaneError as error:
         _log.warning("%s is not observed: %s", slice_.name, error)
+        return False
+    return True
+
+
+def _stop_after(app: App, name: str) -> None:
+    """Leave a note of where to go on: or the same slices would be left by every tick."""
+    document = app.store.get(TICK)
+    if document is not None:
+        app.store.commit([Replace(TICK, {**document.fields, "after": name}, document.token)])
 
 
 def _looks(app: App, slice_: Slice, found: _Found, complete: frozenset[str]) -> Mapping[str, Look]:
@@ -125,6 +200,14 @@ def _ask(app: App, bid: Bid) -> Mapping[str, Look]:
         if error:
             return {bid.name: error}
     return {bid.name: app.slices.get(bid.zone, bid.name)}
+
+
+def _tell_troubles(app: App, tick: _Tick) -> None:
+    """Tell people of what has not worked for a while."""
+    heard = app.store.get(CANARY)
+    if heard is not None and heard.read_at - heard.updated_at > canary_gap(app):
+        tick.troubles["reports"] = "reports of hosts do not come through"
+    follow_troubles(app, tick.troubles, tick.at)
 
 
 def _live(app: App) -> list[Slice]:

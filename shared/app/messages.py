@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from shared.core.alerts import Alert, fields_of
 from shared.errors import InvalidRequest
 from shared.ports import Message
 from shared.topology import Topic
@@ -28,17 +29,22 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """A topic, and the message on it that makes somebody look at a slice."""
+    """A topic, and the message on it that makes somebody look at a slice.
+
+    ``look`` asks recovery to look at the cloud as well. It is a hint: forged, it costs a few reads.
+    """
 
     topic: Topic
     slice: str
     reason: str
+    look: bool = False
 
     def message(self) -> Message:
         """Write it for the bus."""
         is_launch = self.topic is Topic.LAUNCHES
         kind = MessageKind.JOB_DUE if is_launch else MessageKind.SLICE_DUE
-        return message(kind, {"slice": self.slice, "reason": self.reason})
+        look = {"look": True} if self.look else {}
+        return message(kind, {"slice": self.slice, "reason": self.reason, **look})
 
 
 def wake_launch(slice_: str, reason: str) -> Wake:
@@ -46,15 +52,22 @@ def wake_launch(slice_: str, reason: str) -> Wake:
     return Wake(Topic.LAUNCHES, slice_, reason)
 
 
-def wake_recovery(slice_: str, reason: str) -> Wake:
-    """Make recovery look at a slice."""
-    return Wake(Topic.PREEMPTIONS, slice_, reason)
+def wake_recovery(slice_: str, reason: str, *, look: bool = False) -> Wake:
+    """Make recovery look at a slice, and at the cloud if there is reason to."""
+    return Wake(Topic.PREEMPTIONS, slice_, reason, look)
 
 
 def message(kind: MessageKind, fields: Mapping[str, object]) -> Message:
     """Write a message of some kind."""
     data = json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
     return Message(data, {"kind": str(kind), "version": "1"})
+
+
+def alert_message(alert: Alert) -> Message:
+    """Write an alert; its attributes are what subscriptions may filter by."""
+    told = message(MessageKind.ALERT, fields_of(alert))
+    filters = {"alert": alert.kind, "severity": alert.severity, "owner": alert.owner}
+    return replace(told, attributes={**told.attributes, **filters})
 
 
 def read(data: bytes) -> Mapping[str, object]:

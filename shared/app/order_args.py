@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from shared.core.orders import OrderKind
 from shared.core.spec_text import Slug
@@ -14,18 +14,29 @@ from shared.errors import InvalidRequest
 
 Id = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][-a-zA-Z0-9_]{0,63}$")]
 JobId = Annotated[str, Field(pattern=r"^[a-z0-9]{12}$")]
+Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
 SliceUid = Annotated[str, Field(pattern=r"^[a-z0-9]{8}$")]
 
 
-class _Order(BaseModel):
+# Google's tokens have one to two thousand characters.
+Token = Annotated[SecretStr, Field(max_length=8192)]
+
+
+class _Late(BaseModel):
+    # Many functions import this and parse nothing: pydantic prepares when it is asked to.
+    model_config = ConfigDict(defer_build=True)
+
+
+class _Order(_Late):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1]
     id: Id
     owner: Slug
+    id_token: Token | None = None
 
 
-class SubmitArgs(BaseModel):
+class SubmitArgs(_Late):
     """A new job, on a new slice or on one that is there."""
 
     job: JobId
@@ -35,14 +46,14 @@ class SubmitArgs(BaseModel):
     slice_uid: SliceUid
 
 
-class StopArgs(BaseModel):
+class StopArgs(_Late):
     """The end of a job, with its grace or without."""
 
     job: JobId
     kill: bool = False
 
 
-class AgainArgs(BaseModel):
+class AgainArgs(_Late):
     """A job that is over, once more."""
 
     job: JobId
@@ -54,10 +65,28 @@ class AgainArgs(BaseModel):
     slice_uid: SliceUid
 
 
-class ReleaseArgs(BaseModel):
+class ReleaseArgs(_Late):
     """A slice that nobody needs any more."""
 
     slice: Slug
+
+
+class GrantAddArgs(_Late):
+    """What may be used without paying; ``core.grant_form`` checks what the words mean."""
+
+    name: Slug
+    zones: Names
+    types: Names
+    tiers: Names
+    chips: Annotated[int, Field(strict=True)]
+    until: str
+    note: str = ""
+
+
+class GrantRemoveArgs(_Late):
+    """A grant that counts no more."""
+
+    name: Slug
 
 
 class Submit(_Order):
@@ -88,10 +117,26 @@ class Release(_Order):
     args: ReleaseArgs
 
 
-Order = Submit | Stop | RunAgain | Release
+class GrantAdd(_Order):
+    """An order to keep a grant."""
+
+    kind: Literal[OrderKind.GRANT_ADD]
+    args: GrantAddArgs
 
 
-class _Envelope(BaseModel):
+class GrantRemove(_Order):
+    """An order to forget a grant."""
+
+    kind: Literal[OrderKind.GRANT_REMOVE]
+    args: GrantRemoveArgs
+
+
+GrantOrder = GrantAdd | GrantRemove
+SliceOrder = Submit | Stop | RunAgain | Release
+Order = SliceOrder | GrantOrder
+
+
+class _Envelope(_Late):
     order: Annotated[Order, Field(discriminator="kind")]
 
 

@@ -8,14 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
+from shared.app import grants
 from shared.app.commit import LAUNCH
 from shared.app.context import App
+from shared.app.identify import (
+    Submitter,
+    account_of,
+    check_admin,
+    check_holder,
+    next_number,
+    signed,
+    unproved,
+)
 from shared.app.load import Loaded, job_path, load, load_job, parsed, slice_path, world
-from shared.app.order_args import Order, Release, RunAgain, Stop, Submit, parse_order
+from shared.app.order_args import (
+    GrantOrder,
+    Order,
+    Release,
+    RunAgain,
+    SliceOrder,
+    Stop,
+    Submit,
+    parse_order,
+)
 from shared.app.settle import settle, settle_once
 from shared.core import ordering
-from shared.core.codec import from_fields, to_fields
+from shared.core.codec import from_fields
+from shared.core.console import readable
 from shared.core.model import Attempt, Job
 from shared.core.names import slice_name
 from shared.core.ordering import Again, Refused
@@ -25,7 +46,7 @@ from shared.core.slices import Slice
 from shared.core.spec import JobSpec, parse_spec, resolve
 from shared.errors import Conflict, SpecError
 from shared.log import get
-from shared.ports import Create, Delivery, Fields, Replace, Write
+from shared.ports import Create, Delivery, Write
 
 _TRIES_MAX = 10
 _log = get("launch")
@@ -49,7 +70,10 @@ def receive(app: App, delivery: Delivery) -> None:
         if app.store.get(f"commands/{order.id}") is not None:
             return
         try:
-            name = _refuse(app, order, _TOO_LATE) if is_expired else _carry_out(app, order)
+            if is_expired:
+                name = _refuse(app, order, unproved(app, order), _TOO_LATE)
+            else:
+                name = _carry_out(app, order, delivery.published_at)
         except Conflict:
             continue
         if name:
@@ -61,87 +85,109 @@ def receive(app: App, delivery: Delivery) -> None:
 _TOO_LATE = "it came more than ten minutes late: ask again"
 
 
-def _carry_out(app: App, order: Order) -> str:
+def _carry_out(app: App, order: Order, published_at: datetime) -> str:
     """Commit an order with its outcome; return the slice that it is about."""
+    who = unproved(app, order)
     try:
-        plan = _plan(app, order)
+        order, who = signed(app, order, published_at)
+        if isinstance(order, GrantOrder):
+            return _change_grants(app, order, who)
+        plan = _plan(app, order, who)
     except (Refused, SpecError) as refusal:
-        return _refuse(app, order, str(refusal))
+        return _refuse(app, order, who, str(refusal))
     job = plan.changed.job
-    told = _outcome(app, order, Verdict.ACCEPTED, "", job)
+    told = _outcome(app, order, who, Verdict.ACCEPTED, "", job)
     beside = (*plan.writes, told)
     settle_once(app, plan.loaded, who=LAUNCH, change=lambda _: plan.changed, beside=beside)
     return plan.changed.slice.name
 
 
-def _refuse(app: App, order: Order, reason: str) -> str:
+def _refuse(app: App, order: Order, who: Submitter, reason: str) -> str:
     _log.info("refused %s: %s", order.kind, reason)
-    app.store.commit([_outcome(app, order, Verdict.REFUSED, reason, None)])
+    app.store.commit([_outcome(app, order, who, Verdict.REFUSED, reason, None)])
     return ""
 
 
-def _outcome(app: App, order: Order, verdict: Verdict, reason: str, job: Job | None) -> Create:
+def _outcome(
+    app: App, order: Order, who: Submitter, verdict: Verdict, reason: str, job: Job | None
+) -> Create:
     outcome = Outcome(
         id=order.id,
         kind=order.kind,
-        owner=order.owner,
+        owner=who.owner,
         outcome=verdict,
         reason=reason,
         job=job.id if job else "",
         number=job.number if job else 0,
         created_at=app.clock.now(),
+        owner_email=who.person.email,
+        owner_subject=who.person.subject,
     )
-    return Create(f"commands/{order.id}", to_fields(outcome))
+    return Create(f"commands/{order.id}", readable(outcome))
 
 
-def _plan(app: App, order: Order) -> _Plan:
+def _change_grants(app: App, order: GrantOrder, who: Submitter) -> str:
+    """Commit a change that is about no slice, with its outcome."""
+    check_admin(app, who, "change grants")
+    write = grants.change(app, order)
+    app.store.commit([write, _outcome(app, order, who, Verdict.ACCEPTED, "", None)])
+    return ""
+
+
+def _plan(app: App, order: SliceOrder, who: Submitter) -> _Plan:
     """Say what an order changes.  Raises Refused."""
     match order:
         case Submit():
-            return _submit(app, order)
+            return _submit(app, order, who)
         case Stop():
-            return _stop(app, order)
+            return _stop(app, order, who)
         case RunAgain():
-            return _again(app, order)
+            return _again(app, order, who)
         case Release():
-            return _release(app, order)
+            return _release(app, order, who)
 
 
 # --- Plans --------------------------------------------------------------------------------------
 
 
-def _submit(app: App, order: Submit) -> _Plan:
-    args = order.args
+def _submit(app: App, order: Submit, who: Submitter) -> _Plan:
+    args, account = order.args, account_of(app, who.member)
     spec = resolve(parse_spec(args.spec), app.catalog)
-    number, counted = _next_number(app, order.owner)
+    number, counted = next_number(app, who)
     if app.store.get(job_path(args.job)) is not None:
         raise Refused(f"there is a job with the id {args.job} already")
     if args.on is not None:
         loaded = _loaded_slice(app, args.on)
-        slice_ = ordering.take_slice(loaded.situation.slice, spec, args.job)
+        slice_ = ordering.take_slice(loaded.situation.slice, spec, args.job, account)
+        told = grants.check(app, slice_, spec, loaded.situation.now)
     else:
         name = args.slice or slice_name(spec.name, str(number))
         wanted = ordering.new_slice(
-            name, args.slice_uid, order.owner, spec, world(app), app.clock.now()
+            name, args.slice_uid, who.owner, spec, world(app), app.clock.now()
         )
+        wanted = replace(wanted, worker_account=account)
+        wanted, told = grants.place(app, wanted, spec)
         loaded = _free_name(app, wanted, is_chosen=args.slice is not None)
         slice_ = replace(wanted, name=loaded.situation.slice.name, job=args.job)
     now = loaded.situation
-    job = ordering.new_job(args.job, number, order.owner, spec, slice_, now.now)
+    job = ordering.new_job(args.job, number, who.owner, spec, slice_, now.now)
+    job = replace(job, owner_email=who.person.email, owner_subject=who.person.subject)
     changed = replace(now, slice=slice_, job=job, job_spec=spec, attempts=())
-    text = f"job {number} {spec.name} by {order.owner}, on {slice_.name}"
-    return _Plan(loaded, changed.note("JobSubmitted", text), (counted,))
+    text = f"job {number} {spec.name} by {who.owner}, on {slice_.name}"
+    return _Plan(loaded, _placed(changed.note("JobSubmitted", text), told), (counted,))
 
 
-def _stop(app: App, order: Stop) -> _Plan:
+def _stop(app: App, order: Stop, who: Submitter) -> _Plan:
     job, attempts, tokens = _known_job(app, order.args.job)
+    check_holder(app, who, job.owner, f"job {job.number}")
     loaded = _with_job(_loaded_slice(app, job.slice), job, attempts, tokens)
-    return _Plan(loaded, ordering.stop(loaded.situation, kill=order.args.kill))
+    return _Plan(loaded, ordering.stop(loaded.situation, kill=order.args.kill, by=_by(who, job)))
 
 
-def _again(app: App, order: RunAgain) -> _Plan:
+def _again(app: App, order: RunAgain, who: Submitter) -> _Plan:
     args = order.args
     job, attempts, tokens = _known_job(app, args.job)
+    check_holder(app, who, job.owner, f"job {job.number}")
     new_spec = resolve(parse_spec(args.spec), app.catalog) if args.spec is not None else None
     wish = Again(
         args.seen_attempt,
@@ -149,46 +195,58 @@ def _again(app: App, order: RunAgain) -> _Plan:
         args.from_step,
         args.presume_dead,
         order.kind is OrderKind.RERUN,
+        _by(who, job),
     )
     ordering.check_again(job, wish)
     spec = new_spec or parsed(job)
-    loaded, slice_ = _place(app, order, job, spec)
+    loaded, slice_, told = _place(app, order, job, spec)
     job = replace(
         job, slice=slice_.name, slice_uid=slice_.uid, accelerator_type=slice_.accelerator_type
     )
     before = _with_job(loaded, job, attempts, tokens)
     now = replace(before.situation, slice=slice_)
-    return _Plan(before, ordering.again(now, wish))
+    return _Plan(before, _placed(ordering.again(now, wish), told))
 
 
-def _release(app: App, order: Release) -> _Plan:
+def _release(app: App, order: Release, who: Submitter) -> _Plan:
     loaded = _loaded_slice(app, order.args.slice)
     now = loaded.situation
+    check_holder(app, who, now.slice.owner, f"slice {now.slice.name}")
     return _Plan(loaded, replace(now, slice=ordering.release(now.slice)))
+
+
+def _by(who: Submitter, job: Job) -> str:
+    """Say in the timeline who did something to a job."""
+    return "its owner" if who.owner == job.owner else who.member
 
 
 # --- Reading ------------------------------------------------------------------------------------
 
 
-def _place(app: App, order: RunAgain, job: Job, spec: JobSpec) -> tuple[Loaded, Slice]:
-    """Choose the slice for a job that goes on: the named one, its own, or a new one."""
-    args = order.args
-    if args.on is not None:
-        loaded = _loaded_slice(app, args.on)
-        return loaded, ordering.take_slice(loaded.situation.slice, spec, job.id)
-    old = load(app, job.slice)
-    is_there = old is not None and old.situation.slice.uid == job.slice_uid
-    if old is not None and is_there and _fits(old.situation.slice, spec, job):
-        return old, ordering.take_slice(old.situation.slice, spec, job.id)
+def _place(app: App, order: RunAgain, job: Job, spec: JobSpec) -> tuple[Loaded, Slice, str]:
+    """Choose the slice for a job that goes on, the named one, its own, or a new one; say why."""
+    args, account = order.args, account_of(app, job.owner_email or job.owner)
+    old = load(app, job.slice) if args.on is None else _loaded_slice(app, args.on)
+    is_own = old is not None and old.situation.slice.uid == job.slice_uid
+    if old is not None and (args.on or (is_own and _fits(old.situation.slice, spec, job, account))):
+        taken = ordering.take_slice(old.situation.slice, spec, job.id, account)
+        return old, taken, grants.check(app, taken, spec, old.situation.now)
     name = slice_name(job.name, str(job.number))
     wanted = ordering.new_slice(name, args.slice_uid, job.owner, spec, world(app), app.clock.now())
+    wanted = replace(wanted, worker_account=account)
+    wanted, told = grants.place(app, wanted, spec)
     loaded = _free_name(app, wanted, is_chosen=False)
-    return loaded, replace(wanted, name=loaded.situation.slice.name, job=job.id)
+    return loaded, replace(wanted, name=loaded.situation.slice.name, job=job.id), told
 
 
-def _fits(slice_: Slice, spec: JobSpec, job: Job) -> bool:
+def _placed(now: Situation, told: str) -> Situation:
+    """Tell what was decided about zones and cost, if anything was."""
+    return now.note("JobPlaced", told) if told else now
+
+
+def _fits(slice_: Slice, spec: JobSpec, job: Job, account: str) -> bool:
     try:
-        ordering.take_slice(slice_, spec, job.id)
+        ordering.take_slice(slice_, spec, job.id, account)
     except Refused:
         return False
     return True
@@ -234,15 +292,3 @@ def _free_name(app: App, wanted: Slice, *, is_chosen: bool) -> Loaded:
     slice_ = replace(wanted, revision=old.revision if old else 0)
     now = document.read_at if document else app.clock.now()
     return Loaded(Situation(slice_, None, (), (), now, world(app)), tokens)
-
-
-def _next_number(app: App, owner: str) -> tuple[int, Write]:
-    """Count an owner's jobs, in the same commit."""
-    path = f"owners/{owner}"
-    document = app.store.get(path)
-    if document is None:
-        return 1, Create(path, {"owner": owner, "number": 1})
-    newest = document.fields["number"]
-    assert isinstance(newest, int), "an owner's document counts jobs"
-    fields: Fields = {"owner": owner, "number": newest + 1}
-    return newest + 1, Replace(path, fields, document.token)

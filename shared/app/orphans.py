@@ -45,6 +45,7 @@ def delete_orphan(app: App, zone: str, name: str) -> None:
         return
     if _is_known(app, uid, number, name):
         return
+    app.deadline.check()
     _log.warning("%s in %s is an orphan: deleting it", name, zone)
     app.slices.delete(zone, name)
 

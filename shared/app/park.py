@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import datetime
 from hashlib import sha256
 
 from shared.app.context import App
-from shared.errors import Conflict
+from shared.app.relay import Event, outbox_write, relay
+from shared.app.troubles import alert_event
+from shared.core.alert_kinds import AlertKind
+from shared.core.alerts import installation_alert
+from shared.core.identity import without_tokens
+from shared.errors import Conflict, Retryable
 from shared.log import get
 from shared.ports import Create, Delivery, Fields
 from shared.topology import DEAD_LETTER_SUBSCRIPTION
 
 DATA_CHARS_MAX = 100_000
+REASON_CHARS_MAX = 300
+# In Google Cloud it has a prefix.
+ALERT_SUBSCRIPTION = "alert"
 _log = get("park")
 
 
@@ -21,20 +31,49 @@ def receive(app: App, delivery: Delivery) -> None:
 
 
 def record(app: App, delivery: Delivery, source: str, reason: str) -> None:
-    """Write a message and why it was put aside; the same message is one document."""
-    text = delivery.message.data.decode("utf-8", "replace")
+    """Write a message and why it was put aside; the same message is one document.
+
+    An order is parked without the identity token that came with it.
+    """
+    text = without_tokens(delivery.message.data.decode("utf-8", "replace"))
+    reason = without_tokens(reason)
     key = sha256(f"{source}\0{delivery.id}\0{text}".encode()).hexdigest()[:32]
+    now = app.clock.now()
     fields: Fields = {
-        "created_at": app.clock.now(),
+        "created_at": now,
         "source": source,
         "reason": reason,
         "data": text[:DATA_CHARS_MAX],
-        "attributes": dict(delivery.message.attributes),
+        "attributes": {
+            key: without_tokens(value) for key, value in delivery.message.attributes.items()
+        },
         "published_at": delivery.published_at,
         "attempts": delivery.attempt,
     }
+    events = [] if _is_alert(source) else [_told(key, source, reason, now)]
     try:
-        app.store.commit([Create(f"parked/{key}", fields)])
+        app.store.commit(
+            [Create(f"parked/{key}", fields), *(outbox_write(event, now) for event in events)]
+        )
     except Conflict:
         return  # parked already
     _log.error("parked a message of %s: %s", source, reason)
+    with suppress(Retryable):
+        relay(app, events)  # or the next tick does it
+
+
+def _is_alert(source: str) -> bool:
+    """An alert about an alert that cannot be told would go round and round."""
+    return f"-{source}".endswith(f"-{ALERT_SUBSCRIPTION}")
+
+
+def _told(key: str, source: str, reason: str, at: datetime) -> Event:
+    alert = installation_alert(
+        AlertKind.CONTROL_PLANE_DEGRADED,
+        key=f"parked-{key}",
+        at=at,
+        event="MessageParked",
+        text=f"a message of {source} was put aside: {reason[:REASON_CHARS_MAX]}",
+        reason="parked",
+    )
+    return alert_event(alert)

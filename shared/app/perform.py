@@ -3,6 +3,7 @@
 Each effect returns a mark: the change of the documents that says it was done. A mark is applied
 to whatever the documents are by then, so an effect that took long cannot undo a decision.
 ``tried`` holds what was tried already: what failed is not tried again before it is due.
+Nothing is begun after the deadline: then OutOfTime is raised, and what was done keeps its marks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator, MutableSet
 from dataclasses import replace
 from uuid import NAMESPACE_URL, uuid5
 
+from shared.app import grants
 from shared.app.context import App
 from shared.core.causes import Cause
 from shared.core.mandates import Place, agent_config, render, sequence_of
@@ -22,7 +24,6 @@ from shared.errors import Busy, Conflict, Permanent, Retryable, Stockout
 from shared.host import agent_source, startup_script
 from shared.log import get
 from shared.ports import BidRequest
-from shared.topology import Topic
 
 Mark = Callable[[Situation], Situation]
 
@@ -37,11 +38,13 @@ def perform_launch(
 ) -> Iterator[Mark]:
     """Write mandates, then ring bells: what launch may touch."""
     for generation in unwritten(now):
+        app.deadline.check()
         try:
             yield _write_mandate(app, now, generation)
         except (Retryable, Permanent) as error:
             _log.warning("%s: the mandate is not written: %s", now.slice.name, error)
     for generation in unrung(now):
+        app.deadline.check()
         yield _ring(app, generation)
 
 
@@ -50,6 +53,7 @@ def perform_recovery(app: App, now: Situation, tried: MutableSet[str]) -> Iterat
     for generation, bid in undeleted(now):
         if not _is_first(tried, f"delete {bid.name}"):
             continue
+        app.deadline.check()
         try:
             app.slices.delete(bid.zone, bid.name)
         except (Retryable, Permanent) as error:
@@ -62,6 +66,7 @@ def perform_recovery(app: App, now: Situation, tried: MutableSet[str]) -> Iterat
             yield _mark_bid(generation, bid, deleted_at=now.now)
     for generation, bid in uncreated(now):
         if _is_first(tried, f"create {bid.name}"):
+            app.deadline.check()
             yield _create(app, now, generation, bid)
 
 
@@ -150,6 +155,7 @@ def _mark_order(generation: Generation, change: Callable[[Mandate], Mandate]) ->
 
 def _create(app: App, now: Situation, generation: Generation, bid: Bid) -> Mark:
     try:
+        grants.admit(app, now, bid)
         operation = app.slices.create(_request(app, now, generation, bid))
     except Stockout as error:
         return _mark_bid(generation, bid, verdict=View.LOST, detail=str(error))
@@ -164,7 +170,7 @@ def _create(app: App, now: Situation, generation: Generation, bid: Bid) -> Mark:
 
 
 def _request(app: App, now: Situation, generation: Generation, bid: Bid) -> BidRequest:
-    place = Place(app.project, app.bucket, Topic.REPORTS)
+    place = Place(app.project, app.bucket, app.reports_topic)
     return BidRequest(
         name=bid.name,
         zone=bid.zone,
@@ -179,6 +185,7 @@ def _request(app: App, now: Situation, generation: Generation, bid: Bid) -> BidR
             "tpuctl-bell": "0",
         },
         request_id=str(uuid5(NAMESPACE_URL, bid.name)),
+        service_account=now.slice.worker_account,
     )
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
 from shared.app.commit import RECOVERY
 from shared.app.context import App
 from shared.app.load import load
 from shared.app.messages import MessageKind, name_in, read
-from shared.app.observing import observation
+from shared.app.observing import Look, observation
 from shared.app.orphans import delete_orphan
 from shared.app.perform import Mark
 from shared.app.settle import settle
-from shared.core.slices import View
+from shared.core.situation import Situation
+from shared.core.slices import Bid, BidStage, Generation, View
 from shared.errors import Retryable
 from shared.log import get
 from shared.ports import Delivery
 
+_Wanted: TypeAlias = Callable[[Situation, Generation], Sequence[Bid]]
 _log = get("recovery")
 
 
@@ -25,23 +30,41 @@ def receive(app: App, delivery: Delivery) -> None:
         delete_orphan(app, name_in(fields, "zone"), name_in(fields, "name"))
         return
     name = name_in(fields, "slice")
-    settle(app, name, who=RECOVERY, change=_look(app, name))
+    wanted = _asked_for if fields.get("look") is True else _waiting
+    settle(app, name, who=RECOVERY, change=_look(app, name, wanted))
 
 
-def _look(app: App, name: str) -> Mark | None:
-    """Ask the cloud about a bid whose hosts all speak: the next tick would only say it later."""
+def _look(app: App, name: str, wanted: _Wanted) -> Mark | None:
+    """Ask the cloud about some bids: the next tick would only say it later."""
     loaded = load(app, name)
-    current = loaded.situation.slice.current if loaded else None
-    if loaded is None or current is None or current.claimed:
+    if loaded is None or loaded.situation.slice.current is None:
         return None
-    for bid in current.bids:
-        hosts = loaded.situation.hosts_of(current, bid.id)
-        if bid.verdict is not View.PENDING or bid.is_condemned or len(hosts) < bid.hosts:
-            continue
+    looks: dict[str, Look] = {}
+    for bid in wanted(loaded.situation, loaded.situation.slice.current):
+        app.deadline.check()
         try:
-            request = app.slices.get(bid.zone, bid.name)
+            looks[bid.name] = app.slices.get(bid.zone, bid.name)
         except Retryable as error:
             _log.info("%s was not seen: %s", bid.name, error)
-            return None
-        return observation({bid.name: request}, loaded.situation.now)
-    return None
+    return observation(looks, loaded.situation.now) if looks else None
+
+
+def _waiting(now: Situation, current: Generation) -> list[Bid]:
+    """Bids whose hosts all speak, and that nobody saw ready."""
+    return [
+        bid
+        for bid in current.bids
+        if not current.claimed
+        and bid.verdict is View.PENDING
+        and not bid.is_condemned
+        and len(now.hosts_of(current, bid.id)) >= bid.hosts
+    ]
+
+
+def _asked_for(_: Situation, current: Generation) -> list[Bid]:
+    """Bids of which something may be in the cloud; one that nobody asked for is not missing."""
+    return [
+        bid
+        for bid in current.bids
+        if bid.gone_at is None and (bid.stage is not BidStage.INTENDED or bid.is_condemned)
+    ]

@@ -7,12 +7,25 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from shared.app.context import App
-from shared.ports import Delete, Document, Message, Query, Where
+from shared.ports import Create, Delete, Document, Fields, Message, Query, Where
 from shared.topology import Topic
 
 BATCH = 50
 
 Event = tuple[str, Topic, Message]
+
+
+def outbox_write(event: Event, at: datetime) -> Create:
+    """Write an event beside the change that causes it."""
+    path, topic, told = event
+    fields: Fields = {
+        "summary": f"waits to be published on {topic}",
+        "topic": str(topic),
+        "data": told.data.decode(),
+        "attributes": dict(told.attributes),
+        "created_at": at,
+    }
+    return Create(path, fields)
 
 
 def relay(app: App, events: Sequence[Event]) -> None:
@@ -25,6 +38,16 @@ def relay(app: App, events: Sequence[Event]) -> None:
     for topic, messages in by_topic.items():
         app.bus.publish(topic, messages)
     app.store.commit([Delete(path) for path, _, _ in events])
+
+
+def waiting_since(app: App) -> datetime | None:
+    """Say when the oldest event was committed that nobody published yet."""
+    found = app.store.query(Query("outbox", order_by="created_at", limit=1))
+    if not found:
+        return None
+    at = found[0].fields["created_at"]
+    assert isinstance(at, datetime), "the outbox holds what commits wrote"
+    return at
 
 
 def relay_old(app: App, older_than: datetime) -> int:

@@ -6,11 +6,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 from shared.app.context import App
+from shared.app.instances import remember
 from shared.app.load import slice_path
 from shared.app.messages import MessageKind, Wake, wake_launch, wake_recovery
 from shared.app.silence import CANARY, canary_gap
 from shared.app.stored import host_of
-from shared.core.codec import to_fields
+from shared.core.console import readable
 from shared.core.hosts import Host
 from shared.core.snapshot import authenticate, is_news, parse
 from shared.core.snapshot import host_of as host_in
@@ -56,17 +57,18 @@ def _record(app: App, host: Host) -> Wake | None:
         is_same_slice = old is not None and old.slice_uid == host.slice_uid
         if old is not None and is_same_slice and not host.replaces(old):
             return None
+        old = old if is_same_slice else None
         try:
-            app.store.commit([_write(path, host, document)])
+            app.store.commit([_write(path, host, document), *remember(app, host, old)])
         except Conflict:
             continue
-        return _wake(host, old if is_same_slice else None)
+        return _wake(host, old)
     raise Conflict(f"{path} is being written by others")
 
 
 def _write(path: str, host: Host, document: Document | None) -> Create | Replace:
     # The Store's update time says when it was heard.
-    fields = to_fields(replace(host, received_at=None))
+    fields = readable(replace(host, received_at=None))
     return Replace(path, fields, document.token) if document else Create(path, fields)
 
 

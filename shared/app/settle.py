@@ -11,7 +11,8 @@ from shared.app.load import Loaded, load
 from shared.app.perform import Mark, perform_launch, perform_recovery
 from shared.core.decide import decide
 from shared.core.situation import Situation
-from shared.errors import Conflict
+from shared.errors import Conflict, OutOfTime
+from shared.log import add
 from shared.ports import Write
 
 # Each round either loses a race or performs something; more means that the world runs away.
@@ -26,18 +27,21 @@ def settle(app: App, name: str, *, who: str, change: Mark | None = None) -> Situ
     """Decide what follows for a slice, and perform what ``who`` owns; None for an unknown slice.
 
     ``change`` is what was learnt; it is applied to what is loaded, again after a lost race.
-    Raises Conflict when too many others are at work, Unavailable when the Store is not there.
+    Raises Conflict when too many others are at work, Unavailable when the Store is not there,
+    OutOfTime when an effect is due and the time is up.
     """
+    add(slice=name)
     tried: set[str] = set()
     for _ in range(ROUNDS_MAX):
         loaded = load(app, name)
         if loaded is None:
             return None
+        add(**_fields(loaded.situation))
         try:
             now = settle_once(app, loaded, who=who, change=change)
         except Conflict:
             continue
-        marks = list(_PERFORMERS[who](app, now, tried)) if who in _PERFORMERS else []
+        marks = _perform(app, now, who, tried)
         if not marks:
             return now
         change = _all(marks)
@@ -51,6 +55,26 @@ def settle_once(
     now = change(loaded.situation) if change else loaded.situation
     decided = decide(now)
     return commit(app, loaded, decided, who=who, beside=beside) or decided
+
+
+def _perform(app: App, now: Situation, who: str, tried: MutableSet[str]) -> list[Mark]:
+    """Perform what there is time for: what was done is marked before the time is said to be up."""
+    marks: list[Mark] = []
+    try:
+        for mark in _PERFORMERS[who](app, now, tried) if who in _PERFORMERS else ():
+            marks.append(mark)  # noqa: PERF402 - they are kept when the next one raises
+    except OutOfTime:
+        if not marks:
+            raise
+    return marks
+
+
+def _fields(now: Situation) -> dict[str, object]:
+    """Say in the log what it is about."""
+    about: dict[str, object] = {"generation": now.slice.generation}
+    if now.job is not None:
+        about |= {"job": now.job.id, "attempt": now.job.attempt}
+    return about
 
 
 def _all(marks: list[Mark]) -> Mark:

@@ -27,10 +27,33 @@ def take_notice(now: Situation) -> Situation:
         notice = next((host.notice for host in now.hosts_of(generation, bid.id) if host.notice), "")
         if notice and bid.verdict is not View.LOST:
             gone = lost(bid, _NOTICES.get(notice, Cause.PREEMPTED), "notice")
-            now = now.with_bid(generation, gone).note(
-                "NoticeGiven", f"{bid.name} will be taken away"
-            )
-            now = now.with_generation(replace(now.kept(generation), noticed_at=now.now))
+            now = _noticed(now, generation, gone, "will be taken away")
+    return now
+
+
+def take_word(
+    now: Situation, number: int, bid_id: str, *, zone: str, cause: Cause, detail: str
+) -> Situation:
+    """What Google's audit log says is gone is lost; hosts that still live may flush, as ever.
+
+    What is about another zone, about what was let go already, or comes again, changes nothing.
+    """
+    for generation, bid in _live_bids(now):
+        is_meant = (generation.number, bid.id, bid.zone) == (number, bid_id, zone)
+        if is_meant and bid.verdict is not View.LOST:
+            now = _noticed(now, generation, lost(bid, cause, detail), f"is gone ({detail})")
+    return now
+
+
+def take_announcement(
+    now: Situation, number: int, bid_id: str, *, zone: str, detail: str
+) -> Situation:
+    """Say once that maintenance is ahead; nothing is lost before it begins."""
+    for generation, bid in _live_bids(now):
+        is_meant = (generation.number, bid.id, bid.zone) == (number, bid_id, zone)
+        if is_meant and bid.verdict is View.READY and bid.detail != detail:
+            now = now.with_bid(generation, replace(bid, detail=detail))
+            now = now.note("MaintenanceAhead", f"{bid.name}: {detail}")
     return now
 
 
@@ -89,10 +112,12 @@ def lose(now: Situation) -> Situation:
     cause = bid.lost_cause or Cause.PREEMPTED
     wait_s = now.policy.notice_s if current.noticed_at else 0.0
     now = condemn(now, current, str(cause), delete_in_s=wait_s)
-    is_news = not now.stands_at(*ON_A_SLICE)  # else the job's own change is told
-    now = now.note("SliceLost", f"{bid.name}: {cause}{_because(bid)}", public=is_news)
+    is_news = not now.stands_at(*ON_A_SLICE, Stage.STOPPING)  # else the job's own change is told
+    text = f"{bid.name}: {cause}{_because(bid)}"
+    now = now.note("SliceLost", text, public=is_news, why=cause)
     if now.stands_at(Stage.STOPPING):
-        return now.advance(Event.SLICE_LOST, "the slice is gone while the job is being stopped")
+        text = "the slice is gone while the job is being stopped"
+        return now.advance(Event.SLICE_LOST, text, why=cause)
     if now.stands_at(*ON_A_SLICE):
         return _lose_under_job(now, cause, noticed=current)
     return now
@@ -141,8 +166,9 @@ def serve(now: Situation) -> Situation:
     if not now.stands_at(*_WAITING):
         return now
     text = f"preparing on generation {current.number} in {bid.zone}"
-    changes = {"prepare_since": now.now, "prepared_at": None, "zone": bid.zone}
-    return now.advance(Event.SLICE_CLAIMED, text, **changes)
+    return now.advance(
+        Event.SLICE_CLAIMED, text, prepare_since=now.now, prepared_at=None, zone=bid.zone
+    )
 
 
 def want(now: Situation) -> Situation:
@@ -191,10 +217,11 @@ def _lose_under_job(now: Situation, cause: Cause, *, noticed: Generation) -> Sit
     now = now.with_job(ending=None, finishing_since=None, cause=cause)
     if decision.action is Action.STOP:
         text = f"{cause}: {decision.why}"
-        return now.advance(Event.JOB_FAILED, text, reason=text, ended_at=now.now)
+        ended = str(decision.ended)
+        return now.advance(Event.JOB_FAILED, text, why=ended, reason=text, ended_at=now.now)
     now = from_scratch(now) if decision.action in FROM_SCRATCH else _count_resume(now)
     text = f"{cause}: getting a new slice ({decision.why})"
-    return now.advance(Event.SLICE_LOST, text, spent=decision.spent)
+    return now.advance(Event.SLICE_LOST, text, why=cause, spent=decision.spent)
 
 
 def _count_resume(now: Situation) -> Situation:
@@ -222,6 +249,12 @@ def _is_needed(now: Situation) -> bool:
 
 def _is_ready(bid: Bid) -> bool:
     return not bid.is_condemned and bid.verdict is View.READY and bid.booted_at is not None
+
+
+def _noticed(now: Situation, generation: Generation, gone: Bid, text: str) -> Situation:
+    """A loss that leaves time: what lives there is given it before the delete."""
+    now = now.with_bid(generation, gone).note("NoticeGiven", f"{gone.name} {text}")
+    return now.with_generation(replace(now.kept(generation), noticed_at=now.now))
 
 
 def _live_bids(now: Situation) -> list[tuple[Generation, Bid]]:

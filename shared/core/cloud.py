@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class BidRequest:
-    """Everything one queued resource needs to be created."""
+    """Everything one queued resource needs to be created.
+
+    ``service_account`` is what its VMs run as; "" is the project's default.
+    """
 
     name: str
     zone: str
@@ -18,6 +21,7 @@ class BidRequest:
     labels: Mapping[str, str]
     metadata: Mapping[str, str]
     request_id: str
+    service_account: str = ""
 
 
 @dataclass(frozen=True, slots=True)

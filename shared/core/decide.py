@@ -27,6 +27,7 @@ from shared.core.schedule import schedule
 from shared.core.situation import Situation
 from shared.core.summaries import summarize
 from shared.core.telling import tell
+from shared.core.waiting import tell_stuck
 from shared.core.work import check_preparation, start, stop
 
 Rule = Callable[[Situation], Situation]
@@ -55,6 +56,7 @@ RULES: tuple[Rule, ...] = (
     hasten,
     bury,
     drop,
+    tell_stuck,
 )
 _ROUNDS_MAX = 12
 

@@ -65,7 +65,11 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a user submitted, and how far it is."""
+    """What a user submitted, and how far it is.
+
+    ``again_at`` is when its owner last had it go on, ``stuck_since`` the beginning of the last
+    wait that was told as too long.
+    """
 
     id: str
     number: int
@@ -101,6 +105,10 @@ class Job:
     prepare_since: datetime | None = None
     prepared_at: datetime | None = None
     evidence: str = ""
+    again_at: datetime | None = None
+    stuck_since: datetime | None = None
+    owner_email: str = ""
+    owner_subject: str = ""
 
     @property
     def is_over(self) -> bool:

@@ -32,6 +32,7 @@ class Again:
     from_step: int | None
     presume_dead: bool
     is_rerun: bool
+    by: str = "its owner"
 
 
 def new_job(job: str, number: int, owner: str, spec: JobSpec, slice_: Slice, now: datetime) -> Job:
@@ -71,10 +72,15 @@ def new_slice(name: str, uid: str, owner: str, spec: JobSpec, world: World, now:
     )
 
 
-def take_slice(slice_: Slice, spec: JobSpec, job: str) -> Slice:
-    """Put a job on a slice that is there.  Raises Refused."""
+def take_slice(slice_: Slice, spec: JobSpec, job: str, worker_account: str = "") -> Slice:
+    """Put a job on a slice that is there and runs as the job's account.  Raises Refused."""
     if not (slice_.live and slice_.wanted):
         raise Refused(f"slice {slice_.name} is being deleted")
+    if slice_.worker_account != worker_account:
+        raise Refused(
+            f"slice {slice_.name} runs as {_account(slice_.worker_account)}, the job would as"
+            f" {_account(worker_account)}: teams share no slices"
+        )
     if slice_.job not in {"", job}:
         raise Refused(f"slice {slice_.name} is busy with another job")
     if spec.accelerator_type not in {None, slice_.accelerator_type}:
@@ -84,14 +90,18 @@ def take_slice(slice_: Slice, spec: JobSpec, job: str) -> Slice:
     return replace(slice_, job=job, held_until=None)
 
 
-def stop(now: Situation, *, kill: bool) -> Situation:
+def _account(name: str) -> str:
+    return name or "the project's default account"
+
+
+def stop(now: Situation, *, kill: bool, by: str = "its owner") -> Situation:
     """Order a job to stop.  Raises Refused."""
     job = now.served
     if job.is_over:
         raise Refused(f"job {job.number} has ended already: {job.stage}")
     if job.stage is Stage.STOPPING:
         return now.with_job(kill=kill or job.kill)
-    text = "killed by its owner" if kill else "stopped by its owner"
+    text = f"killed by {by}" if kill else f"stopped by {by}"
     return now.advance(Event.STOP_ORDERED, text, kill=kill, reason=text)
 
 
@@ -125,7 +135,7 @@ def again(now: Situation, order: Again) -> Situation:
     word = "rerun" if order.is_rerun else "resumed"
     return now.advance(
         Event.RESUME_ORDERED,
-        f"{word} by its owner",
+        f"{word} by {order.by}",
         from_step=order.from_step,
         kill=False,
         cause=None,
@@ -134,6 +144,7 @@ def again(now: Situation, order: Again) -> Situation:
         evidence="",
         ended_at=None,
         spent=Spent(),
+        again_at=now.now,
     )
 
 

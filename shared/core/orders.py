@@ -11,6 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 
 COMMAND_VERSION = 1
+# How a refusal ends that is about money.
+I_PAY = "--i-pay goes ahead"
 
 
 class OrderKind(StrEnum):
@@ -21,6 +23,8 @@ class OrderKind(StrEnum):
     RESUME = "resume"
     RERUN = "rerun"
     RELEASE = "release"
+    GRANT_ADD = "grant-add"
+    GRANT_REMOVE = "grant-remove"
 
 
 class Verdict(StrEnum):
@@ -32,13 +36,18 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One order of a user, as it travels on the topic ``commands``."""
+    """One order of a user, as it travels on the topic ``commands``.
+
+    ``id_token`` says who gives it, where that must be proved; whoever takes the order off the
+    topic reads it and lets it go.
+    """
 
     id: str
     kind: OrderKind
     owner: str
     args: Mapping[str, object] = field(default_factory=dict)
     version: int = COMMAND_VERSION
+    id_token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +62,5 @@ class Outcome:
     job: str
     number: int
     created_at: datetime
+    owner_email: str = ""
+    owner_subject: str = ""

@@ -47,6 +47,11 @@ class Policy:
     command_s: float = 600.0
     # A bid that failed unclaimed is followed by another one no sooner than this.
     rebid_s: float = 60.0
+    # A job that stands at one stage this long, other than running, is told to be stuck.
+    stuck_s: float = 3600.0
+    # Trouble of our own that lasts this long is told; the same trouble is told again no sooner.
+    degraded_s: float = 300.0
+    degraded_again_s: float = 3600.0
     # How often agents look at their mandate: while they wait for orders, and while they work.
     poll_fast_s: float = 0.5
     poll_slow_s: float = 30.0
@@ -74,6 +79,8 @@ EMBEDDED = Policy(
     silent_slice_s=40.0,
     canary_s=20.0,
     rebid_s=2.0,
+    stuck_s=600.0,
+    degraded_s=20.0,
     poll_fast_s=0.25,
     poll_slow_s=2.0,
     snapshot_s=5.0,

@@ -16,16 +16,23 @@ def react(now: Situation, cause: Cause, detail: str) -> Situation:
     decision = decision_on(now, cause, advanced=_has_advanced(now))
     text = f"{cause} ({detail}): {decision.why}"
     if decision.action is Action.STOP:
-        return now.advance(Event.JOB_FAILED, text, reason=text, ended_at=now.now)
+        ended = str(decision.ended)
+        return now.advance(Event.JOB_FAILED, text, why=ended, reason=text, ended_at=now.now)
     fresh = decision.action in FROM_SCRATCH
     now = from_scratch(now) if fresh else now.with_job(resumes=now.served.resumes + 1)
     if decision.action in NEW_SLICE:
         current = now.slice.current
         assert current is not None, "a running job has a current generation"
         now = condemn(now, current, str(cause), delete_in_s=0.0)
-        return now.advance(Event.SLICE_LOST, text, spent=decision.spent)
-    changes = {"prepare_since": now.now, "prepared_at": None, "spent": decision.spent}
-    return now.advance(Event.ATTEMPT_RETRIED, text, **changes)
+        return now.advance(Event.SLICE_LOST, text, why=cause, spent=decision.spent)
+    return now.advance(
+        Event.ATTEMPT_RETRIED,
+        text,
+        why=cause,
+        prepare_since=now.now,
+        prepared_at=None,
+        spent=decision.spent,
+    )
 
 
 def decision_on(now: Situation, cause: Cause, *, advanced: bool) -> Decision:
@@ -41,7 +48,8 @@ def close_attempt(now: Situation, cause: Cause, *, noticed_at: datetime | None =
     if attempt is None or attempt.ended_at is not None:
         return now
     now = now.with_attempt(cause=cause, ended_at=now.now, noticed_at=noticed_at)
-    return now.note("AttemptEnded", f"attempt {attempt.number}: {cause}", public=True)
+    text = f"attempt {attempt.number}: {cause}"
+    return now.note("AttemptEnded", text, public=True, why=cause)
 
 
 def from_scratch(now: Situation) -> Situation:

@@ -107,13 +107,22 @@ class Rules:
     failures_max: int
 
 
+class Ended(StrEnum):
+    """Why a rule lets a job end, for whoever cannot read a sentence."""
+
+    RULE = "rule"
+    BUDGET = "budget"
+    CRASH_LOOP = "crash_loop"
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do now, why, and what will have been spent by it."""
+    """What to do now, why, and what will have been spent by it; ``ended`` is set by a stop."""
 
     action: Action
     why: str
     spent: Spent
+    ended: Ended | None = None
 
 
 def decide_action(rules: Rules, cause: Cause, spent: Spent, *, advanced: bool) -> Decision:
@@ -127,11 +136,13 @@ def decide_action(rules: Rules, cause: Cause, spent: Spent, *, advanced: bool) -
     used, after = _spend(group, spent)
     limit = bound if bound is not None else _limit(rules, group)
     if action is Action.STOP:
-        return Decision(action, f"the rule for {cause} says stop", spent)
+        return Decision(action, f"the rule for {cause} says stop", spent, Ended.RULE)
     if used >= limit:
-        return Decision(Action.STOP, f"{_name(group)} used up ({used} of {limit})", spent)
+        why = f"{_name(group)} used up ({used} of {limit})"
+        return Decision(Action.STOP, why, spent, Ended.BUDGET)
     if group is Group.ERROR and action is Action.RESUME and not advanced and bound is None:
-        return Decision(Action.STOP, "it failed without reaching a newer checkpoint", spent)
+        why = "it failed without reaching a newer checkpoint"
+        return Decision(Action.STOP, why, spent, Ended.CRASH_LOOP)
     return Decision(action, f"{_name(group)} {used + 1} of {limit}", after)
 
 

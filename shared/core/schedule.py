@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from shared.core.situation import Situation
 from shared.core.slices import Bid, BidStage, Generation, View
 from shared.core.stages import Stage
+from shared.core.waiting import stuck_from
 
 # A wait that is over and changed nothing is looked at again after this long.
 _AGAIN_S = 1.0
@@ -133,6 +134,9 @@ def _writer_waits(now: Situation) -> Iterator[datetime]:
 
 def _job_waits(now: Situation) -> Iterator[datetime]:
     job = now.served
+    stuck_at = stuck_from(now)
+    if stuck_at is not None:
+        yield stuck_at
     if job.ending is not None:
         yield job.ending.since + _s(now.policy.judge_s)
     if now.attempt is not None and now.runs and not _all_read_the_start(now):

@@ -17,6 +17,9 @@ from shared.core.slices import Bid, Generation, Slice
 from shared.core.spec import JobSpec
 from shared.core.stages import ON_A_SLICE, Event, Stage, advance
 
+# What people want to hear of a job that has its slice.
+_NEWS_ON_A_SLICE = frozenset({Event.ATTEMPT_STARTED, Event.ATTEMPT_RETRIED})
+
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -30,11 +33,15 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One sentence for the timeline; ``public`` events go to ``alerts`` as well."""
+    """One sentence for the timeline; ``public`` events go to ``alerts`` as well.
+
+    ``why`` is the closed word behind it, where there is one: a cause, or why a job ended.
+    """
 
     event: str
     text: str
     public: bool = False
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +200,16 @@ class Situation:
         changed = replace(attempt, **changes)  # type: ignore[arg-type]
         return replace(self, attempts=(*self.attempts[:-1], changed))
 
-    def note(self, event: str, text: str, *, public: bool = False) -> Situation:
+    def note(self, event: str, text: str, *, public: bool = False, why: str = "") -> Situation:
         """Remember a sentence for the timeline."""
-        return replace(self, notes=(*self.notes, Note(event, text, public)))
+        return replace(self, notes=(*self.notes, Note(event, text, public, why)))
 
-    def advance(self, event: Event, text: str, **changes: object) -> Situation:
+    def advance(self, event: Event, text: str, *, why: str = "", **changes: object) -> Situation:
         """Take the job to its next stage, and say why.
 
         Raises IllegalTransition for an event that the stage cannot meet.
         """
         stage = advance(self.served.stage, event)
         moved = self.with_job(stage=stage, stage_since=self.now, **changes)
-        return moved.note(event, text, public=stage not in ON_A_SLICE or event == "AttemptStarted")
+        is_public = stage not in ON_A_SLICE or event in _NEWS_ON_A_SLICE
+        return moved.note(event, text, public=is_public, why=why)

@@ -149,6 +149,7 @@ class Slice:
 
     ``generations`` holds the current one and those that are still being deleted, oldest first.
     ``live`` is false once nothing of it is left in the cloud and nobody wants it any more.
+    ``worker_account`` is what its VMs run as, for good; "" is the project's default.
     """
 
     name: str
@@ -173,6 +174,7 @@ class Slice:
     summary: str = ""
     reason: str = ""
     revision: int = 0
+    worker_account: str = ""
 
     @property
     def current(self) -> Generation | None:

@@ -66,7 +66,10 @@ def _default_rule(fields: Mapping[str, object]) -> str:
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    # Many functions import this and parse nothing: pydantic prepares when it is asked to.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True
+    )
 
 
 class Code(_Frozen):
@@ -101,6 +104,7 @@ class JobSpec(_Frozen):
     accelerator_type: text.Label | None = None
     zones: Annotated[tuple[text.Label, ...], BeforeValidator(_one_or_more)] = ()
     tier: Tier = Tier.SPOT
+    i_pay: Annotated[bool, Field(strict=True)] = False
     runtime_version: text.Label | None = None
     slices: Annotated[int, Field(strict=True), AfterValidator(text.only_one)] = 1
 

@@ -17,6 +17,7 @@ from shared.core.schedule import uncreated, undeleted, unwritten
 from shared.core.stages import Stage
 from shared.errors import Retryable
 from shared.ports import Bus, Delivery, Message, Store
+from tests.audit_entries import PREEMPTED, as_message, vm_entry
 from tests.crash.faults import Death, Faults, broken
 from tests.unit.app.records import JOB
 from tests.unit.app.world import World, spec_of
@@ -131,7 +132,7 @@ class _Acting:
 
 
 def live_through_everything(world: World) -> None:
-    """Submit, run, lose with notice, lose silently, fail once, be poisoned, succeed, go."""
+    """Submit, run, lose with notice, silently, by the log, fail once, be poisoned, succeed, go."""
     _submit(world)
     world.tick_until(world.runs_attempt(0), limit_s=LIMIT_S)
     world.publish("reports", Message(POISON[0], {"kind": "snapshot"}))
@@ -140,10 +141,14 @@ def live_through_everything(world: World) -> None:
     world.tick_until(world.runs_attempt(1), limit_s=LIMIT_S)
     world.slices.preempt(world.bid.name)
     world.tick_until(world.runs_attempt(2), limit_s=LIMIT_S)
+    entry = vm_entry(PREEMPTED, world.hosts[0].hostname, world.clock.now())
+    world.slices.preempt(world.bid.name)
+    world.publish("audit", as_message(entry))
+    world.tick_until(world.runs_attempt(3), limit_s=LIMIT_S)
     world.publish("dead-letters", Message(POISON[1], {}))
     world.hosts[0].checkpoint(20)
     world.hosts[0].finish(1)
-    world.tick_until(world.runs_attempt(3), limit_s=LIMIT_S)
+    world.tick_until(world.runs_attempt(4), limit_s=LIMIT_S)
     world.farm.each(lambda host: host.finish(0))
     world.tick_until(world.stands_at(Stage.SUCCEEDED), limit_s=LIMIT_S)
     world.tick_until_quiet()
@@ -164,15 +169,15 @@ def _submit(world: World) -> None:
 def check_all_is_well(world: World) -> None:
     """Everything happened once, and nothing is left."""
     causes = [attempt.cause for attempt in world.attempts()]
-    assert [Cause.PREEMPTED, Cause.PREEMPTED, Cause.ERROR, Cause.SUCCEEDED] == causes
-    assert [0, 1, 2, 3] == [attempt.number for attempt in world.attempts()]
-    assert 3 == world.slice().generation, "one new generation a loss"
+    assert [*[Cause.PREEMPTED] * 3, Cause.ERROR, Cause.SUCCEEDED] == causes
+    assert [0, 1, 2, 3, 4] == [attempt.number for attempt in world.attempts()]
+    assert 4 == world.slice().generation, "one new generation a loss"
     claims = [text for text in _texts(world) if "serves the slice" in text]
-    assert len(claims) == len(set(claims)) == 3, "one claimed bid a generation"
+    assert len(claims) == len(set(claims)) == 4, "one claimed bid a generation"
     assert () == world.slices.names, "no orphan"
     assert [] == world.all("outbox")
     assert ["park", "report"] == sorted(_parked_by(world))
-    assert 3 == len(world.all("ledger"))
+    assert 4 == len(world.all("ledger"))
     assert 1 == world.fields("owners/ada")["number"]
 
 

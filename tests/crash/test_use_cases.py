@@ -14,7 +14,9 @@ from tests.unit.app.world import World
 COMMIT = frozenset({"make", "replace"})
 EFFECTS = frozenset({"put", "create", "delete", "ring", "publish"})
 # The use cases that commit; an alert is a line in the log.
-COMMITTERS = frozenset({"launch-commands", "launch", "recovery", "report", "health_check", "park"})
+COMMITTERS = frozenset(
+    {"launch-commands", "launch", "recovery", "report", "report-audit", "health_check", "park"}
+)
 COMES = pytest.mark.parametrize("is_losing", [False, True], ids=["comes again", "never comes"])
 
 

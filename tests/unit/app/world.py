@@ -216,6 +216,19 @@ class World(Records):
         self.tick_until(lambda: not any(fields["live"] for fields in self.all("slices")))
 
 
+def grant_of(**changes: Any) -> dict[str, object]:
+    """Write what `tpuctl grant add` says."""
+    base = {
+        "name": "trc",
+        "zones": [ZONE],
+        "types": ["v4"],
+        "tiers": ["spot"],
+        "chips": 16,
+        "until": "2035-01-31",
+    }
+    return {**base, **changes}
+
+
 def spec_of(**changes: Any) -> dict[str, object]:
     """Write a job spec."""
     base = {

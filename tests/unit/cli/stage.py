@@ -74,8 +74,8 @@ class Installed:
 
     def __init__(self) -> None:
         self.settings = home_settings.load()
-        self.store = wiring.open_store(self.settings)
-        self.bus = wiring.open_bus(self.settings)
+        self.store = wiring.open_local_store(self.settings)
+        self.bus = wiring.open_local_bus(self.settings)
 
     @property
     def home(self) -> Path:

@@ -62,7 +62,7 @@ def served(installed: Installed, mocker: MockerFixture) -> Iterator[Served]:
     """Run a runner in a thread."""
     found = Served(installed.bus)
     app = SimpleNamespace(policy=EMBEDDED)
-    mocker.patch.object(wiring, "embedded", return_value=app)
+    mocker.patch.object(wiring, "open_app", return_value=app)
     mocker.patch.object(push, "receive", side_effect=found.receive)
     mocker.patch.object(health_check, "run", side_effect=found.run)
     stop = threading.Event()
@@ -88,6 +88,7 @@ def test_every_subscription_is_served(served: Served) -> None:
         ("launch", b"launches", 1),
         ("recovery", b"preemptions", 1),
         ("report", b"reports", 1),
+        ("report-audit", b"audit", 1),
         ("alert", b"alerts", 1),
         ("park", b"dead-letters", 1),
     } == set(served.got)

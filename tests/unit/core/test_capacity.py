@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from shared.core.capacity import take_announcement, take_word
 from shared.core.causes import Cause
 from shared.core.decide import decide
 from shared.core.situation import Situation
@@ -194,3 +195,71 @@ def test_a_lost_slice_counts_one_preemption() -> None:
     before, after = running().served.spent, recovering().served.spent
 
     assert replace(before, preemptions=before.preemptions + 1) == after
+
+
+WORD = {"zone": bid_of(running()).zone, "detail": "audit log: x"}
+
+
+def told(now: Situation, number: int = 2, bid: str = "0", **changes: str) -> Situation:
+    """Let Google's audit log say that a VM of the running job's slice is gone."""
+    word = {**WORD, **changes}
+    return take_word(now, number, bid, cause=Cause.HOST_LOST, **word)
+
+
+def test_a_word_of_the_audit_log_loses_the_slice_at_once_and_deletes_it_later() -> None:
+    """As a host's own notice does: others may save their state."""
+    after = decide(told(running()))
+    old = after.generation(2)
+
+    assert old is not None
+    assert (3, "host_lost") == (after.slice.generation, old.bids[0].condemned_for)
+    assert after.later(after.policy.notice_s) == old.bids[0].delete_after
+    assert after.now == old.noticed_at
+
+
+@pytest.mark.parametrize(
+    "number, bid, zone",
+    [
+        pytest.param(1, "0", WORD["zone"], id="an older generation"),
+        pytest.param(3, "0", WORD["zone"], id="a newer generation"),
+        pytest.param(2, "1", WORD["zone"], id="another bid"),
+        pytest.param(2, "0", "us-east1-d", id="another zone"),
+    ],
+)
+def test_a_word_about_something_else_changes_nothing(number: int, bid: str, zone: str) -> None:
+    """A name of a VM is found, but it is not this one."""
+    now = running()
+
+    assert now == told(now, number, bid, zone=zone)
+    assert now == take_announcement(now, number, bid, zone=zone, detail="ahead")
+
+
+def test_a_word_that_comes_again_changes_nothing() -> None:
+    """Nor does one about what was lost by another sign: the first sign is the cause."""
+    once = told(running())
+    before = losing(running())
+
+    assert once == told(once)
+    assert before == told(before)
+
+
+def test_a_word_about_a_bid_that_was_let_go_changes_nothing() -> None:
+    """It shall go anyway, whatever becomes of it."""
+    now = running()
+    condemned = with_bid(now, condemned_at=now.now, condemned_for="lost the race")
+    gone = with_bid(now, stage=BidStage.GONE)
+
+    assert condemned == told(condemned)
+    assert gone == told(gone)
+
+
+def test_an_announcement_is_noted_once_and_loses_nothing() -> None:
+    """It stands at the bid until another one comes."""
+    now = running()
+    word = {"zone": WORD["zone"], "detail": "maintenance is announced"}
+    once = take_announcement(now, 2, "0", **word)
+
+    assert ["MaintenanceAhead"] == [note.event for note in once.notes]
+    assert once == take_announcement(once, 2, "0", **word)
+    assert View.READY is bid_of(decide(once)).verdict
+    assert 2 == decide(once).slice.generation

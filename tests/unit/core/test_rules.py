@@ -15,6 +15,7 @@ from shared.core.rules import (
     TRIES_MAX,
     Action,
     Decision,
+    Ended,
     Group,
     Rules,
     decide_action,
@@ -95,7 +96,7 @@ def test_pass_leaves_everything_to_its_owner(cause: Cause) -> None:
     """Nothing is done, nothing is spent."""
     decision = decide_action(rules("pass"), cause, Spent(), advanced=True)
 
-    assert Decision(STOP, f"the rule for {cause} says stop", Spent()) == decision
+    assert Decision(STOP, f"the rule for {cause} says stop", Spent(), Ended.RULE) == decision
 
 
 def test_every_cause_but_success_belongs_to_a_group() -> None:

@@ -47,6 +47,7 @@ SPECS = st.fixed_dictionaries(
             st.sampled_from([action.value for action in Action] + ["recreate:2"]),
         ),
         "budgets": st.fixed_dictionaries({}, optional={"failures": st.integers(0, 10)}),
+        "i_pay": st.booleans(),
         "grace_s": SECONDS,
         "hold_s": st.none() | SECONDS,
         "tags": st.lists(st.from_regex(r"[a-z]{1,5}", fullmatch=True), max_size=3),

@@ -7,16 +7,21 @@ from dataclasses import replace
 
 import pytest
 
+from shared.app.audit import _mark
 from shared.app.perform import _without_mandate
 from shared.core import ordering
+from shared.core.audit import Instance, classify, parse
 from shared.core.causes import Cause
+from shared.core.codec import from_fields
 from shared.core.decide import decide
 from shared.core.observe import absent, never_came, seen
 from shared.core.situation import Situation
 from shared.core.slices import Bid, BidStage, View
 from shared.core.stages import Stage
+from tests.audit_entries import HOST_ERROR, PREEMPTED, PROJECT, TERMINATED, as_message, vm_entry
 from tests.unit.core.facts import request
 from tests.unit.core.situations import (
+    UID,
     bid_of,
     booted,
     claimed,
@@ -87,6 +92,21 @@ def noticed(notice: str) -> Callable[[], Bid]:
     return lambda: bid_of_generation(decide(speaking(running(), notice=notice)), 2)
 
 
+def logged(method: str) -> Callable[[], Bid]:
+    """Let the audit log say of a VM of a running job what happened to it."""
+
+    def take() -> Bid:
+        now = running()
+        entry = vm_entry(method, "t1v-n-1-w-0", now.now, zone=bid_of(now).zone)
+        word = classify(parse(as_message(entry).data), PROJECT)
+        assert word is not None, "the method is known"
+        host = {"slice": "hi-1", "slice_uid": UID, "generation": 2, "bid": "0", "host": 0}
+        instance = from_fields(Instance, {**host, "summary": "", "expires_at": now.now})
+        return bid_of_generation(decide(_mark(instance, word)(now)), 2)
+
+    return take
+
+
 def slow_boot() -> Bid:
     """Let one host of two boot, and the other not."""
     now = granted(settled(submitted()))
@@ -148,6 +168,10 @@ LOST: Mapping[str, Callable[[], Bid]] = {
     "a name never seen, in two direct GETs at least 10 min apart": never_seen,
     "an authenticated snapshot with the notice `preempted`": noticed("preempted"),
     "an authenticated snapshot with the notice `maintenance`": noticed("maintenance"),
+    **{
+        f"an entry `{method}` of the audit log, not over 10 min old": logged(method)
+        for method in (PREEMPTED, HOST_ERROR, TERMINATED)
+    },
     "not all hosts booted 15 min after the node was ready": slow_boot,
     "a host silent for 5 min while others report": silent(1, 5),
     "a whole slice, or an only host, silent for 15 min": silent(2, 15),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields as fields_of
+from dataclasses import fields as fields_in
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,19 +14,28 @@ from pydantic import BaseModel
 
 from shared.adapters.sqlite_store import SqliteStore
 from shared.app import orphans
-from shared.app.commit import _alert
-from shared.app.health_check import TICK, _canary
+from shared.app.health_check import TICK, _canary, _Tick
 from shared.app.messages import MessageKind, wake_launch, wake_recovery
-from shared.app.order_args import AgainArgs, ReleaseArgs, StopArgs, SubmitArgs
+from shared.app.order_args import (
+    AgainArgs,
+    GrantAddArgs,
+    GrantRemoveArgs,
+    ReleaseArgs,
+    StopArgs,
+    SubmitArgs,
+)
 from shared.app.silence import CANARY
+from shared.core.alerts import alert_of, fields_of
 from shared.core.cloud import CloudRequest
 from shared.core.mandates import CONFIG_VERSION, MANDATE_VERSION
 from shared.core.orders import COMMAND_VERSION, OrderKind, Outcome
+from shared.core.situation import Note
 from shared.core.snapshot import Snapshot
 from shared.host import agent
 from shared.ports import Delete, Message, Write
 from shared.topology import SUBSCRIPTIONS, Topic
-from tests.unit.app.world import World
+from tests.fake_webhooks import FakeWebhooks
+from tests.unit.app.world import World, grant_of
 from tests.unit.core.situations import START, running
 from tests.unit.docs.tables import fields, page, rows, words
 
@@ -36,6 +46,8 @@ ARGS: Mapping[OrderKind, type[BaseModel]] = {
     OrderKind.RESUME: AgainArgs,
     OrderKind.RERUN: AgainArgs,
     OrderKind.RELEASE: ReleaseArgs,
+    OrderKind.GRANT_ADD: GrantAddArgs,
+    OrderKind.GRANT_REMOVE: GrantRemoveArgs,
 }
 
 
@@ -60,7 +72,7 @@ def test_the_versions_are_those_of_the_code() -> None:
 def test_topics_and_their_consumers_are_those_of_the_deployment() -> None:
     """Every topic is on the page, with the function that its subscription wakes."""
     consumers = {words(row[0])[0]: row[3] for row in rows(PAGE, "topic", "carries")}
-    subscribed = {each.topic: each.name.removesuffix("-commands") for each in SUBSCRIPTIONS}
+    subscribed = {each.topic: each.function for each in SUBSCRIPTIONS}
 
     assert set(Topic) == set(consumers)
     assert subscribed == consumers
@@ -82,16 +94,17 @@ class _Heard:
 def sent() -> dict[str, tuple[str, list[str]]]:
     """Let the code send each internal message once: its topic and fields, by kind."""
     app = _Heard()
-    for wake in (wake_launch("s", "r"), wake_recovery("s", "r")):
+    for wake in (wake_launch("s", "r"), wake_recovery("s", "r", look=True)):
         app.publish(wake.topic, [wake.message()])
     stray = CloudRequest("tpuctl-abc123-slice001-g1-b0", "z", "ACTIVE", "", "", ())
     orphans.report_orphans(app, [stray], frozenset())  # type: ignore[arg-type]
-    _canary(app, START)  # type: ignore[arg-type]
+    _canary(app, _Tick(START))  # type: ignore[arg-type]
     kinds = {
         message.attributes["kind"]: (str(topic), list(json.loads(message.data)))
         for topic, message in app.sent
     }
-    kinds["alert"] = ("alerts", list(_alert(running(), "launch", "e", "t")))
+    alert = alert_of(Note("e", "t", public=True), running())
+    kinds["alert"] = ("alerts", list(fields_of(alert)))
     return kinds
 
 
@@ -132,10 +145,12 @@ def test_every_document_is_on_the_page(tmp_path: Path, monkeypatch: pytest.Monke
 
 def live(world: World) -> None:
     """Let a job fail on a slice that is held for a while; say something senseless on the way."""
+    world.app = replace(world.app, webhooks=FakeWebhooks())
     world.run_job(hold_s=5.0)
     world.publish("reports", Message(b"nonsense", {"kind": "snapshot"}))
     world.finish_job(1)
     world.tick_until_quiet()
+    world.order("grant-add", grant_of())
     world.close()
 
 
@@ -173,4 +188,4 @@ def test_the_outcome_of_a_command_holds_what_is_said() -> None:
     (sentence,) = re.findall(r"^The outcome stands in (.*)$", PAGE, re.MULTILINE)
     named = [word for word in words(sentence) if word not in {"accepted", "refused"}]
 
-    assert ["commands/{id}", *(field.name for field in fields_of(Outcome))] == named
+    assert ["commands/{id}", *(field.name for field in fields_in(Outcome))] == named

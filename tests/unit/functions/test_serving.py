@@ -2,103 +2,147 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from datetime import UTC, datetime
-from pathlib import Path
 
-import functions_framework
 import pytest
-from flask.testing import FlaskClient
 from pytest_mock import MockerFixture
 
 from functions import serving
-from shared.app.push import Answer
-from shared.ports import Delivery, Message
+from shared.app.push import Answer, receiver_of
+from shared.errors import Conflict, SpecError, Unavailable
+from shared.topology import FUNCTIONS, SUBSCRIPTIONS
+from tests.unit.app.world import World
+from tests.unit.functions.pushes import body_of, client_of, envelope
 
-MAIN = Path(serving.__file__).with_name("main.py")
-PUBLISHED_AT = datetime(2030, 1, 1, tzinfo=UTC)
+JUNK = [
+    pytest.param(b"", id="nothing"),
+    pytest.param(b"[]", id="a list"),
+    pytest.param(b"\xff\x00junk", id="bytes"),
+    pytest.param(b"[" * 100_000, id="nested without end"),
+    pytest.param(b"x" * 2**20, id="a megabyte"),
+    pytest.param(b'{"message": 1, "subscription": []}', id="wrong types"),
+    pytest.param(body_of(envelope(messageId=17)), id="a number as id"),
+    pytest.param(body_of(envelope(publishTime="yesterday")), id="no time"),
+    pytest.param(body_of(envelope(attributes={"kind": 1})), id="a number as attribute"),
+    pytest.param(body_of({**envelope(), "deliveryAttempt": "often"}), id="no attempt"),
+    pytest.param(body_of(envelope() | {"subscription": ""}), id="no subscription"),
+    pytest.param(body_of({**envelope(), "message": {}}), id="an empty message"),
+    pytest.param(body_of(envelope("report")), id="another function's subscription"),
+    pytest.param(body_of(envelope("nobody")), id="an unknown subscription"),
+    pytest.param(body_of(envelope(publishTime="2030-01-01T00:00:00")), id="no time zone"),
+    pytest.param(body_of(envelope(messageId="")), id="an empty id"),
+    pytest.param(body_of(envelope(messageId="\ud800")), id="half a character"),
+    pytest.param(body_of(envelope(attributes={"\udfff": "x"})), id="half a character as key"),
+    pytest.param(body_of(envelope(attributes=["kind"])), id="a list of attributes"),
+    pytest.param(body_of(envelope(data="%")), id="no base64"),
+    pytest.param(body_of(envelope(data=b"not JSON")), id="a message that is not JSON"),
+    pytest.param(body_of(envelope(data=b'{"slice": 7}')), id="a name that is a number"),
+]
 
 
-def envelope(subscription: str = "launch", data: bytes = b"{}") -> dict[str, object]:
-    """Write a push request as Pub/Sub does."""
-    return {
-        "message": {
-            "data": base64.b64encode(data).decode(),
-            "attributes": {"kind": "job-due"},
-            "messageId": "17",
-            "publishTime": "2030-01-01T00:00:00Z",
-        },
-        "subscription": f"projects/p/subscriptions/{subscription}",
-        "deliveryAttempt": 3,
-    }
+@pytest.mark.parametrize("body", JUNK)
+def test_junk_is_parked_once_and_never_asked_for_again(world: World, body: bytes) -> None:
+    """However often it comes, and whatever it is."""
+    with client_of("launch") as client:
+        statuses = [client.post("/", data=body).status_code for _ in range(3)]
+
+    assert [204] * 3 == statuses
+    (parked,) = world.all("parked")
+    assert len(str(parked)) < 20_000
 
 
-def client_of(target: str) -> FlaskClient:
-    """Serve one function as functions-framework serves it."""
-    served = functions_framework.create_app(target, str(MAIN))  # type: ignore[no-untyped-call]
-    client: FlaskClient = served.test_client()
-    return client
+def test_junk_that_cannot_be_parked_now_comes_again(world: World, mocker: MockerFixture) -> None:
+    """It is put aside when the Store is there again."""
+    mocker.patch.object(world.store, "commit", side_effect=Unavailable("down"))
 
-
-def test_a_push_request_is_a_delivery() -> None:
-    """With its message, its time and its attempt."""
-    delivery = serving.delivery_of(json.dumps(envelope(data=b'{"slice":"s"}')).encode())
-
-    message = Message(b'{"slice":"s"}', {"kind": "job-due"})
-    assert Delivery("17", "launch", "launches", message, PUBLISHED_AT, 3) == delivery
+    with client_of("launch") as client:
+        assert 503 == client.post("/", data=b"junk").status_code
 
 
 @pytest.mark.parametrize(
     "answer, status",
     [(Answer(), 204), (Answer(retry=True), 503), (Answer(retry=True, retry_after_s=5.0), 503)],
 )
-def test_pubsub_is_told_done_or_again(mocker: MockerFixture, answer: Answer, status: int) -> None:
+def test_pubsub_is_told_done_or_again(
+    world: World, mocker: MockerFixture, answer: Answer, status: int
+) -> None:
     """By the status alone."""
-    mocker.patch.object(serving, "app")
     receive = mocker.patch("shared.app.push.receive", return_value=answer)
 
-    response = client_of("launch").post("/", json=envelope())
+    with client_of("launch") as client:
+        response = client.post("/", json=envelope())
 
     assert status == response.status_code
-    assert "launch" == receive.call_args.args[1].subscription
+    assert (world.app, "launch") == (
+        receive.call_args.args[0],
+        receive.call_args.args[1].subscription,
+    )
 
 
-def test_launch_serves_users_orders_too(mocker: MockerFixture) -> None:
-    """They come on a subscription of their own."""
-    mocker.patch.object(serving, "app")
-    mocker.patch("shared.app.push.receive", return_value=Answer())
+@pytest.mark.parametrize("name", [subscription.name for subscription in SUBSCRIPTIONS])
+def test_every_subscription_has_a_function_that_serves_it(
+    world: World, mocker: MockerFixture, name: str
+) -> None:
+    """Under the name that it is deployed with, by a time that leaves a margin."""
+    assert callable(receiver_of(name))
+    receive = mocker.patch("shared.app.push.receive", return_value=Answer())
+    function = next(each.function for each in SUBSCRIPTIONS if each.name == name)
 
-    response = client_of("launch").post("/", json=envelope("launch-commands"))
+    with client_of(function) as client:
+        client.post("/", json=envelope(name))
 
-    assert 204 == response.status_code
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"[]",
-        json.dumps(envelope("report")).encode(),
-        json.dumps({**envelope(), "message": {"data": "%"}}).encode(),
-    ],
-)
-def test_what_is_no_push_for_this_function_is_refused(mocker: MockerFixture, body: bytes) -> None:
-    """And never reaches a use case."""
-    receive = mocker.patch("shared.app.push.receive")
-
-    response = client_of("launch").post("/", data=body)
-
-    assert 400 == response.status_code
-    receive.assert_not_called()
+    (_, delivery), given = receive.call_args
+    assert name == delivery.subscription
+    assert 0.0 <= FUNCTIONS[function].timeout_s - given["limit_s"] < 30.0
+    assert [] == world.all("parked")
 
 
-@pytest.mark.parametrize("target", ["report", "recovery", "launch", "alert", "park"])
-def test_every_function_serves_its_subscription(mocker: MockerFixture, target: str) -> None:
-    """Under the name that it is deployed with."""
-    mocker.patch.object(serving, "app")
+def test_an_installations_prefix_is_taken_off(
+    world: World, mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Google's subscriptions have it, the topology has not."""
+    tables = {
+        "wiring": "google",
+        "cloud": {"project": "my-project", "bucket": "b", "prefix": "mine"},
+    }
+    monkeypatch.setenv("TPUCTL_SETTINGS", json.dumps(tables))
     receive = mocker.patch("shared.app.push.receive", return_value=Answer())
 
-    client_of(target).post("/", json=envelope(target))
+    with client_of("launch") as client:
+        client.post("/", json=envelope("mine-launch-commands"))
+        client.post("/", json=envelope("theirs-launch"))
+        client.post("/", json=envelope("launch"))
 
-    receive.assert_called_once()
+    assert ["launch-commands"] == [call.args[1].subscription for call in receive.call_args_list]
+    assert len(world.all("parked")) == 1
+
+
+def test_the_tick_runs(world: World) -> None:
+    """And says that it did."""
+    with client_of("health_check") as client:
+        assert 204 == client.post("/").status_code
+
+    assert world.store.get("control/tick") is not None
+
+
+@pytest.mark.parametrize("error", [Conflict("two ticks"), SpecError("cloud.bucket", "is missing")])
+def test_a_tick_that_cannot_run_says_so(
+    world: World, mocker: MockerFixture, error: Exception
+) -> None:
+    """The next one comes anyway."""
+    mocker.patch.object(world.store, "commit", side_effect=error)
+
+    with client_of("health_check") as client:
+        assert 503 == client.post("/").status_code
+
+
+def test_a_wrong_setting_is_one_line_and_loses_no_message(
+    mocker: MockerFixture, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Messages come again until somebody sets it right."""
+    mocker.patch.object(serving, "app", side_effect=SpecError("$TPUCTL_SETTINGS", "cannot be read"))
+
+    with client_of("launch") as client:
+        assert 503 == client.post("/", json=envelope()).status_code
+
+    assert ["launch cannot work: $TPUCTL_SETTINGS: cannot be read"] == caplog.messages
