@@ -5,12 +5,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 LOCKS := requirements-dev.lock requirements-setup.lock
+CHECKOV := build/checkov/.ready
+LIFECYCLE = $(BIN)/python -m infra.lifecycle $@ --project='$(PROJECT)' --region='$(REGION)' \
+  --prefix='$(PREFIX)' --zones='$(ZONES)' --yes='$(YES)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench lock clean
+.PHONY: help setup demo test lint format bench lock clean infra-check plan deploy destroy
 
 help: ## show this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 setup: $(READY) ## make .venv from the lock files
 
@@ -42,6 +45,24 @@ bench: $(READY) ## measure (ARGS= for a single one)
 
 lock: $(READY) ## resolve the newest versions into the lock files
 	@.ci/lock
+
+infra-check: $(READY) $(CHECKOV) ## check infra/ without an account (ARGS=--plant proves that it can fail)
+	@$(BIN)/python -m tests.infra.check $(ARGS)
+
+$(CHECKOV): infra/checkov.lock
+	@echo "setting up checkov (once) ..."
+	@$(PYTHON) -m venv --clear build/checkov
+	@build/checkov/bin/pip install -qq --no-deps --require-hashes --requirement infra/checkov.lock
+	@touch $@
+
+plan: $(READY) ## say what deploy would change (PROJECT= REGION= ZONES= PREFIX=)
+	@$(LIFECYCLE)
+
+deploy: $(READY) ## make or change the control plane in Google Cloud (PROJECT= REGION= ZONES= PREFIX=)
+	@$(LIFECYCLE)
+
+destroy: $(READY) ## remove it, but no data (PROJECT= REGION= PREFIX= FORCE=1 DELETE_DATA=yes)
+	@$(LIFECYCLE) --force='$(FORCE)' --delete-data='$(DELETE_DATA)'
 
 clean: ## remove the environment and caches
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

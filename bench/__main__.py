@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-BENCHES = ("cli_start",)
+BENCHES = ("cli_start", "cold_start")
 
 
 def main(names: list[str]) -> int:

@@ -79,7 +79,7 @@ def once(case: Case, environment: dict[str, str]) -> float:
 def fabricate(environment: dict[str, str]) -> None:
     """Write an installation with many jobs, some of them at work."""
     settings = home_settings.load(environment)
-    store = wiring.open_store(settings)
+    store = wiring.open_local_store(settings)
     jobs = [make_job(number, settings.owner) for number in range(1, JOBS + 1)]
     for job in jobs:
         store.commit([Create(f"jobs/{job.id}", to_fields(job))])

@@ -1,82 +1,102 @@
-"""Pub/Sub's push requests as deliveries, and answers as the status codes that it understands.
+"""Requests as deliveries, and what becomes of them as the status codes that Pub/Sub understands.
 
-204 acknowledges, 503 asks for a redelivery by the subscription's backoff, 400 says that the
-request is no push at all; such a request is redelivered until it is a dead letter.
+The one place that decides a status: 204 acknowledges, 503 asks for a redelivery by the
+subscription's backoff, 401 and 403 refuse a caller before anything is read. What an authenticated
+caller sends and nobody can read is parked and acknowledged: asking again would not change it.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
-from collections.abc import Collection
-from datetime import datetime
+import time
+from collections.abc import Callable, Mapping
 from functools import cache
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
-
+from functions import callers
+from functions.callers import Forbidden
+from functions.tracing import trace_in
 from shared import settings, wiring
-from shared.app import push
 from shared.app.context import App
-from shared.ports import Delivery, Message
-from shared.topology import SUBSCRIPTIONS
+from shared.errors import ControlPlaneError, NotAuthorized
+from shared.log import add, context, get
+from shared.topology import FUNCTIONS
 
-# Where the simulated cloud is, for functions that are served on one machine.
-ENDPOINT_VARIABLE = "TPUCTL_CLOUD"
-DONE, NO_PUSH, AGAIN = 204, 400, 503
+DONE, NO_TOKEN, FORBIDDEN, AGAIN = 204, 401, 403, 503
 
-_TOPICS = {subscription.name: subscription.topic for subscription in SUBSCRIPTIONS}
-
-
-class _Pushed(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    data: str = ""
-    attributes: dict[str, str] = {}
-    id: str = Field(alias="messageId")
-    published_at: AwareDatetime = Field(alias="publishTime")
-
-
-class _Envelope(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    message: _Pushed
-    subscription: str
-    attempt: int = Field(default=1, alias="deliveryAttempt")
+Reply = tuple[str, int]
+_log = get("serving")
 
 
 @cache
 def app() -> App:
     """Put the installation together once an instance."""
-    return wiring.embedded(settings.load(), os.environ[ENDPOINT_VARIABLE])
+    return wiring.open_app(settings.load(), os.environ.get(wiring.CLOUD_VARIABLE, ""))
 
 
-def pushed(body: bytes, subscriptions: Collection[str]) -> tuple[str, int]:
+def pushed(function: str, body: bytes, headers: Mapping[str, str]) -> Reply:
     """Hand a push request to its use case; only the function's own subscriptions are served."""
-    try:
-        delivery = delivery_of(body)
-    except ValueError as error:
-        return f"no push request: {error}", NO_PUSH
-    if delivery.subscription not in subscriptions:
-        return f"no subscription of this function: {delivery.subscription}", NO_PUSH
-    answer = push.receive(app(), delivery)
-    return "", AGAIN if answer.retry else DONE
+    return _served(function, headers, lambda limit_s: _push(function, body, limit_s))
 
 
-def delivery_of(body: bytes) -> Delivery:
-    """Read a push request's body.  Raises ValueError for anything else."""
+def ticked(headers: Mapping[str, str]) -> Reply:
+    """Run the tick."""
+    return _served("health_check", headers, _tick)
+
+
+def _push(function: str, body: bytes, limit_s: float) -> int:
+    from functions.envelope import Unread, read
+    from shared.app import push
+
     try:
-        envelope = _Envelope.model_validate_json(body)
-        data = base64.b64decode(envelope.message.data, validate=True)
-    except (ValidationError, binascii.Error) as error:
-        raise ValueError(str(error).splitlines()[0]) from None
-    name = envelope.subscription.rpartition("/")[2]
-    published_at: datetime = envelope.message.published_at
-    return Delivery(
-        id=envelope.message.id,
-        subscription=name,
-        topic=_TOPICS.get(name, ""),
-        message=Message(data, envelope.message.attributes),
-        published_at=published_at,
-        attempt=envelope.attempt,
-    )
+        delivery = read(body, function, _prefix())
+    except Unread as error:
+        answer = push.refuse(app(), error.delivery(app().clock.now()), str(error))
+    else:
+        answer = push.receive(app(), delivery, limit_s=limit_s)
+    return AGAIN if answer.retry else DONE
+
+
+def _tick(limit_s: float) -> int:
+    from shared.app import health_check
+
+    health_check.run(app(), limit_s=limit_s)
+    return DONE
+
+
+def _served(function: str, headers: Mapping[str, str], act: Callable[[float], int]) -> Reply:
+    """Check the caller, then act within what is left of the function's time.
+
+    ``headers`` has names in lower case.
+    """
+    begun_s = time.monotonic()
+    with context(function=function):
+        try:
+            refusal = _refusal(headers)
+            if refusal is not None:
+                return "", refusal
+            add(trace=trace_in(headers, app().project))
+            spent_s = time.monotonic() - begun_s
+            return "", act(FUNCTIONS[function].timeout_s - spent_s)
+        except ControlPlaneError as error:
+            _log.error("%s cannot work: %s", function, error)
+            return "", AGAIN
+
+
+def _refusal(headers: Mapping[str, str]) -> int | None:
+    """Refuse whoever may not call, before anything is read.  Raises Unavailable, SpecError."""
+    caller = callers.caller()
+    if caller is None:
+        return None
+    try:
+        caller.check(headers, time.time())
+    except NotAuthorized as error:
+        _log.warning("a caller is refused: %s", error)
+        return FORBIDDEN if isinstance(error, Forbidden) else NO_TOKEN
+    return None
+
+
+@cache
+def _prefix() -> str:
+    """What the names of this installation's subscriptions begin with."""
+    cloud = settings.load().cloud
+    return f"{cloud.prefix}-" if cloud else ""

@@ -15,13 +15,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeVar
 
-from cli import local_runner
+from cli import emulators, local_runner
+from cli.emulated import installation as emulated
+from cli.emulator_jars import Kind
+from cli.emulators import Emulator
 from cli.installation import Installation as Opened
 from cli.job_view import JobView, read_view
 from cli.jobs import find_job
@@ -29,6 +32,7 @@ from sandbox import control, processes
 from shared import settings as home_settings
 from shared.core.model import Attempt, Job, Writer
 from shared.core.slices import Slice
+from shared.wiring import CLOUD_VARIABLE
 from tests.sandboxes import QUICK, ZONE
 
 STEPS: Final = Path(__file__).parent / "steps.py"
@@ -61,6 +65,8 @@ class Installation:
 
     home: Path
     url: str
+    # What names Google's emulators and our own stand-ins to every process.
+    environ: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def admin(self) -> control.Client:
@@ -104,6 +110,11 @@ class Installation:
         found = re.match(r"job (\d+) ", self.tpuctl(*words))
         assert found is not None, "the CLI says the number of the job"
         return Work(self, found[1], folder)
+
+    @property
+    def emulators(self) -> Mapping[Kind, Emulator]:
+        """Google's emulators, where this installation stands on them."""
+        return emulators.find(self.home / "emulators")
 
     def start_runner(self) -> int:
         """Start the local runner; return its process id once it is up."""
@@ -230,7 +241,7 @@ class Work:
         """Find the processes of a program (the workload's) on one host, by the host's tree."""
         wanted = program or str(STEPS)
         below = processes.descendants(self.machine(host))
-        return [pid for pid in below if wanted in _command_line(pid)]
+        return [pid for pid in below if wanted in command_line(pid)]
 
     def machine(self, host: int) -> int:
         """Return the first process of a host."""
@@ -264,12 +275,35 @@ def running(
             control.stop(sandbox)
 
 
-def until(probe: Callable[[], T | None], what: Callable[[], str] = lambda: "it") -> T:
+@contextmanager
+def running_google(
+    home: Path, *, policy: Mapping[str, float] | None = None, **cloud: object
+) -> Iterator[Installation]:
+    """Run an installation in the google wiring, over the emulators, for the time of a block."""
+    names = ("TPUCTL_", "FIRESTORE_", "PUBSUB_")
+    before = {key: value for key, value in os.environ.items() if key.startswith(names)}
+    try:
+        emulated.up(home, cloud={**QUICK, **cloud}, policy=policy)
+        ours = {key: value for key, value in os.environ.items() if key.startswith(names)}
+        yield Installation(home, os.environ[CLOUD_VARIABLE], ours)
+    finally:
+        emulated.down(home)
+        for key in [key for key in os.environ if key.startswith(names)]:
+            del os.environ[key]
+        os.environ.update(before)
+
+
+def until(
+    probe: Callable[[], T | None],
+    what: Callable[[], str] = lambda: "it",
+    *,
+    patience_s: float = PATIENCE_S,
+) -> T:
     """Return the first thing that the probe finds; give up after a while and say what is."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     pause = threading.Event()
     while not (found := probe()):
-        assert time.monotonic() < deadline, f"not within {PATIENCE_S:.0f} s: {what()}"
+        assert time.monotonic() < deadline, f"not within {patience_s:.0f} s: {what()}"
         pause.wait(_PAUSE_S)
     return found
 
@@ -289,7 +323,7 @@ def assert_never_two(work: Work) -> None:
         assert last < first, f"attempt {older} wrote after attempt {newer} had started"
 
 
-def _command_line(pid: int) -> str:
+def command_line(pid: int) -> str:
     """Return a process's command, empty for one that is gone."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()

@@ -1,0 +1,4 @@
+# The bucket is named when terraform is initialised: `make deploy` makes it.
+terraform {
+  backend "gcs" {}
+}

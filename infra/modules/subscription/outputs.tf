@@ -1,0 +1,4 @@
+output "name" {
+  description = "Name of the subscription."
+  value       = google_pubsub_subscription.this.name
+}

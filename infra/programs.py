@@ -1,0 +1,51 @@
+"""Run gcloud and terraform, and say in one line what they say against it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+INFRA: Final = Path(__file__).resolve().parent
+
+
+class Problem(Exception):  # noqa: N818 - it is a sentence for people, not a fault of the program
+    """What is wrong and what to do, in one line."""
+
+
+def terraform_line(*arguments: str) -> list[str]:
+    """Word a command for the configuration that lies here."""
+    return ["terraform", f"-chdir={INFRA}", *arguments]
+
+
+def terraform(*arguments: str) -> None:
+    """Run terraform, which speaks to the user itself.  Ends the program with it."""
+    run(terraform_line(*arguments))
+
+
+def run(command: list[str]) -> None:
+    """Run a command that speaks to the user itself.  Ends the program with it."""
+    code = subprocess.run(command, check=False).returncode
+    if code:
+        sys.exit(code)
+
+
+def gcloud(project: str, *arguments: str, given: str = "") -> str:
+    """Ask gcloud.  Raises Problem with what it says."""
+    command = ["gcloud", *arguments, f"--project={project}", "--quiet"]
+    done = attempt(command, given)
+    if done.returncode:
+        raise Problem(f"gcloud {' '.join(arguments[:3])}: {last_line(done.stderr)}")
+    return done.stdout
+
+
+def attempt(command: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command that may fail, and keep what it says."""
+    return subprocess.run(command, check=False, capture_output=True, encoding="utf-8", input=given)
+
+
+def last_line(text: str) -> str:
+    """Return the line in which programs say what went wrong."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it does not say why"
