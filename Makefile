@@ -33,7 +33,7 @@ lint: $(READY) ## check style, types, import direction and shell scripts
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache --no-logo
-	@find . -name .venv -prune -o -type f \( -name '*.sh' -o -path './.ci/run' -o -path './.ci/lock' \) -print \
+	@find . \( -name .venv -o -path ./build \) -prune -o -type f \( -name '*.sh' -o -path './.ci/run' -o -path './.ci/lock' \) -print \
 	  | xargs $(BIN)/shellcheck
 
 format: $(READY) ## format and fix what can be fixed

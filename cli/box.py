@@ -44,15 +44,23 @@ def require_box(settings: Settings) -> Settings:
 
 def check_unsealed(store: Store) -> None:
     """Refuse to change what has moved elsewhere, or is about to.  Raises CliError."""
+    error = sealed_error(store)
+    if error is not None:
+        raise error
+
+
+def sealed_error(store: Store) -> CliError | None:
+    """Say that an installation is sealed, if it is."""
     from shared.app import seal
 
     try:
         seal.check_unsealed(store)
     except seal.SealedError as error:
-        raise CliError(
+        return CliError(
             f"this installation is {error}",
             next_step=f"use the one that its jobs move to; or {UNSEAL}",
-        ) from None
+        )
+    return None
 
 
 def start(settings: Settings, systemd: Systemd | None) -> Started:

@@ -97,7 +97,8 @@ class Installation:
         program = _RUNNERS.get(self.settings.wiring)
         if program is None or local_runner.find(self.settings.home, program) is not None:
             return None
-        return CliError(f"{program.label} is not up", next_step=program.up)
+        sealed = box.sealed_error(self.store) if program is local_runner.BOX else None
+        return sealed or CliError(f"{program.label} is not up", next_step=program.up)
 
 
 def here() -> Installation:

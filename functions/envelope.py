@@ -89,9 +89,6 @@ def _envelope(found: object) -> _Envelope:
     attempt = envelope.get("deliveryAttempt", 1)
     if not isinstance(attempt, int):
         raise ValueError("deliveryAttempt: expected a number")  # noqa: TRY004 - as all the others
-    published_at = datetime.fromisoformat(_text("message.publishTime", message.get("publishTime")))
-    if published_at.tzinfo is None:
-        raise ValueError("message.publishTime: expected a zone")
     return _Envelope(
         id=_text("message.messageId", message.get("messageId")),
         subscription=_text("subscription", envelope.get("subscription")),
@@ -100,7 +97,7 @@ def _envelope(found: object) -> _Envelope:
             _text("message.attributes", key): _text("message.attributes", value, chars_min=0)
             for key, value in attributes.items()
         },
-        published_at=published_at,
+        published_at=_time("message.publishTime", message.get("publishTime")),
         attempt=attempt,
     )
 
@@ -109,6 +106,17 @@ def _object(where: str, found: object) -> Mapping[str, object]:
     if not isinstance(found, dict):
         raise ValueError(f"{where}: expected an object")  # noqa: TRY004 - as all the others
     return found
+
+
+def _time(where: str, found: object) -> datetime:
+    text = _text(where, found)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{where}: expected a time") from None
+    if at.tzinfo is None:
+        raise ValueError(f"{where}: expected a time with its zone")
+    return at
 
 
 def _text(where: str, found: object, *, chars_min: int = 1) -> str:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared.core.identity import People
 from shared.late import Port, late
 from shared.ports import Blobs, Bus, Identity, Inbox, SliceApi, Store, Webhooks
 from shared.settings import Settings, Wiring
-from shared.topology import BOX_REPORTS, EMBEDDED_SUBSCRIPTIONS, RETENTION_S, SUBSCRIPTIONS, Topic
+from shared.topology import BOX_REPORTS, EMBEDDED_SUBSCRIPTIONS, SUBSCRIPTIONS, Topic
 
 if TYPE_CHECKING:
     from shared.adapters.sqlite_bus import SqliteBus
@@ -113,12 +113,8 @@ def declare(settings: Settings, urls: Mapping[str, str]) -> None:
     from shared.adapters import pubsub_setup
 
     cloud, found = settings.google, Endpoints.named_in(os.environ)
-    # The emulator knows the older, shorter limit.
-    wanted = [
-        replace(each, retention_s=min(each.retention_s, RETENTION_S)) for each in SUBSCRIPTIONS
-    ]
     pubsub_setup.declare(
-        cloud.project, cloud.prefix, wanted, push_endpoints=urls, emulator=found.pubsub
+        cloud.project, cloud.prefix, SUBSCRIPTIONS, push_endpoints=urls, emulator=found.pubsub
     )
 
 

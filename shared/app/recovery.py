@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import TypeAlias
 
 from shared.app.commit import RECOVERY
 from shared.app.context import App
-from shared.app.load import load
 from shared.app.messages import MessageKind, name_in, read
 from shared.app.observing import Look, observation
 from shared.app.orphans import delete_orphan
@@ -31,22 +31,34 @@ def receive(app: App, delivery: Delivery) -> None:
         return
     name = name_in(fields, "slice")
     wanted = _asked_for if fields.get("look") is True else _waiting
-    settle(app, name, who=RECOVERY, change=_look(app, name, wanted))
+    settle(app, name, who=RECOVERY, change=_look(app, wanted))
 
 
-def _look(app: App, name: str, wanted: _Wanted) -> Mark | None:
-    """Ask the cloud about some bids: the next tick would only say it later."""
-    loaded = load(app, name)
-    if loaded is None or loaded.situation.slice.current is None:
-        return None
+def _look(app: App, wanted: _Wanted) -> Mark:
+    """Ask the cloud about some bids, once each: the next tick would only say it later."""
     looks: dict[str, Look] = {}
-    for bid in wanted(loaded.situation, loaded.situation.slice.current):
-        app.deadline.check()
-        try:
-            looks[bid.name] = app.slices.get(bid.zone, bid.name)
-        except Retryable as error:
-            _log.info("%s was not seen: %s", bid.name, error)
-    return observation(looks, loaded.situation.now) if looks else None
+    begun: list[datetime] = []
+
+    def mark(now: Situation) -> Situation:
+        current = now.slice.current
+        if current is None:
+            return now
+        begun.append(now.now)
+        for bid in wanted(now, current):
+            if bid.name not in looks:
+                looks.update(_ask(app, bid))
+        return observation(looks, begun[0])(now)
+
+    return mark
+
+
+def _ask(app: App, bid: Bid) -> Mapping[str, Look]:
+    app.deadline.check()
+    try:
+        return {bid.name: app.slices.get(bid.zone, bid.name)}
+    except Retryable as error:
+        _log.info("%s was not seen: %s", bid.name, error)
+        return {}
 
 
 def _waiting(now: Situation, current: Generation) -> list[Bid]:

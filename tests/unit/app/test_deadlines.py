@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import pytest
 from pytest_mock import MockerFixture
 
-from shared.app import health_check, push
+from shared.app import health_check, push, settle
+from shared.app.commit import RECOVERY
+from shared.app.perform import Mark
 from shared.core.names import cloud_name, labels
+from shared.core.situation import Situation
 from shared.core.slices import Slice
 from shared.deadline import MARGIN_S, Deadline
-from shared.errors import Stockout
+from shared.errors import OutOfTime, Stockout
 from shared.ports import BidRequest, Delivery, Message
 from tests.log_lines import captured
 from tests.unit.app.world import ZONE, World, spec_of
@@ -151,6 +154,24 @@ def test_what_was_done_before_the_time_was_up_is_remembered(
     assert (1, 0) == (create.call_count, delete.call_count)
     assert push.DONE == receive(world, wake)
     assert (1, 1) == (create.call_count, delete.call_count)
+
+
+def test_a_mark_is_kept_when_the_next_effect_has_no_time(
+    world: World, mocker: MockerFixture
+) -> None:
+    """What was done is written down first, then the time is said to be up."""
+    world.run_job()
+
+    def two_effects(_: object, now: Situation, __: object) -> Iterator[Mark]:
+        if now.slice.reason != "done":
+            yield lambda now: replace(now, slice=replace(now.slice, reason="done"))
+        raise OutOfTime("the time is up")
+
+    mocker.patch.dict(settle._PERFORMERS, {RECOVERY: two_effects})
+    with pytest.raises(OutOfTime):
+        settle.settle(world.app, world.job().slice, who=RECOVERY)
+
+    assert "done" == world.slice().reason
 
 
 def test_an_orphan_is_left_to_the_next_delivery(

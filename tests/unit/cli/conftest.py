@@ -1,5 +1,6 @@
 """Calls of the program in this process, and an installation of their own."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,3 +60,18 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(path / "job.yaml", JOB_YAML)
     monkeypatch.chdir(path)
     return path
+
+
+@pytest.fixture
+def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have jars, a pretended java and nothing else."""
+    java = Path(__file__).with_name("pretend_java.py")
+    programs, folder = tmp_path / "programs", tmp_path / "jars"
+    write(programs / "java", f'#!/bin/sh\nexec {sys.executable} {java} "$@"\n')
+    (programs / "java").chmod(0o755)
+    write(folder / "cloud-firestore-emulator.jar", "")
+    write(folder / "cloud-pubsub-emulator-0.8.20-all.jar", "")
+    monkeypatch.setenv("PATH", f"{programs}")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("TPUCTL_EMULATORS", str(folder))
+    return folder

@@ -19,7 +19,7 @@ from sandbox.processes import start_time
 from shared import settings as home_settings
 from shared import wiring
 from shared.app.seal import Seal, break_seal, find_seal, put_seal
-from tests.unit.cli.stage import PLACE, Tpuctl, write
+from tests.unit.cli.stage import PLACE, Installed, Tpuctl, make_job, write
 
 SETTINGS = """\
 wiring = "box"
@@ -346,6 +346,22 @@ def test_sealed_box_takes_no_order(tpuctl: Tpuctl, box: Path, words: tuple[str, 
     told = "this installation is sealed since 2030-01-02 00:00 UTC: its jobs move in the file f"
     assert (1, told) == (result.code, result.error)
     assert "tpuctl box unseal" in result.next_step
+
+
+def test_list_of_a_sealed_box_does_not_say_to_bring_it_up(
+    tpuctl: Tpuctl, installed: Installed
+) -> None:
+    """Its jobs are somebody else's now."""
+    write(installed.home / "settings.toml", SETTINGS)
+    installed.put_job(make_job())
+    before = tpuctl("ps").err
+    seal(installed.home)
+
+    after = tpuctl("ps").err
+
+    assert "the box is not up, so nothing will happen; next: tpuctl box up\n" == before
+    assert after.startswith("this installation is sealed since 2030-01-02 00:00 UTC")
+    assert "box up" not in after
 
 
 @pytest.mark.parametrize("words", [("up",), ("down",), ("status",), ("unit",), ("run",)])

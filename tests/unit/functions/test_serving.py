@@ -97,6 +97,19 @@ def test_every_subscription_has_a_function_that_serves_it(
     assert [] == world.all("parked")
 
 
+def test_another_functions_message_never_reaches_a_use_case(
+    world: World, mocker: MockerFixture
+) -> None:
+    """Each function has the rights of its own work alone."""
+    receive = mocker.patch("shared.app.push.receive", return_value=Answer())
+
+    with client_of("launch") as client:
+        client.post("/", json=envelope("recovery"))
+
+    receive.assert_not_called()
+    assert 1 == len(world.all("parked"))
+
+
 def test_an_installations_prefix_is_taken_off(
     world: World, mocker: MockerFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,8 @@ def test_the_same_source_is_the_same_bytes(tmp_path: Path) -> None:
     told = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
 
     assert here == (folder / "build" / "functions.zip").read_bytes()
+    with ZipFile(tmp_path / "here.zip") as file:
+        assert {(1980, 1, 1, 0, 0, 0)} == {entry.date_time for entry in file.infolist()}
     digest = sha256(here).hexdigest()
     assert f"build/functions.zip  {len(here)} bytes  sha256:{digest}\n" == told.stdout
 
