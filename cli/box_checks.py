@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from cli.errors import CliError
 from shared import wiring
 from shared.errors import ControlPlaneError, InvalidRequest, NoAccess, NotAuthorized
 from shared.settings import Settings
@@ -72,8 +73,14 @@ def findings(settings: Settings) -> Iterator[Finding]:
 
 
 def check_reports(settings: Settings) -> Finding:
-    """Look whether reports can come, the first of all findings."""
-    return next(findings(settings))
+    """Look whether reports can come, the first of all findings.
+
+    Raises CliError where they never will as things are.
+    """
+    finding = next(findings(settings))
+    if finding.fix and not finding.may_pass:
+        raise CliError(finding.text, next_step=finding.fix)
+    return finding
 
 
 def _is_logged_in() -> bool:

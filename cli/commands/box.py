@@ -11,7 +11,7 @@ import typer
 
 from cli import box, box_checks, box_unit, local_runner
 from cli.as_json import print_json
-from cli.errors import FAILED, CliError
+from cli.errors import FAILED
 from cli.installation import say_aside
 from cli.words import AS_JSON
 from shared import settings as home_settings
@@ -31,7 +31,9 @@ def up(
     """Start the box where it is not up yet, under systemd where that runs."""
     settings = _here()
     box.check_unsealed(wiring.open_store(settings))
-    _check_reports(settings)
+    finding = box_checks.check_reports(settings)
+    if finding.may_pass:
+        say_aside(f"{finding.text}: the box goes on asking")
     systemd = box_unit.manager()
     started = box.start(settings, systemd if not no_systemd and systemd.is_running() else None)
     typer.echo(f"the box is up{'' if started.is_new else ' already'}: process {started.pid}")
@@ -124,15 +126,6 @@ def unseal(
     from cli.commands.moving import unseal_box
 
     unseal_box(_here(), not_imported=not_imported)
-
-
-def _check_reports(settings: Settings) -> None:
-    """Refuse to start a box that would hear nothing; one that cannot hear now asks again."""
-    finding = box_checks.check_reports(settings)
-    if finding.may_pass:
-        say_aside(f"{finding.text}: the box goes on asking")
-    elif finding.fix:
-        raise CliError(finding.text, next_step=finding.fix)
 
 
 def _here() -> Settings:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli import box_unit, moving, moving_file
+from cli import box_checks, box_unit, moving, moving_file
 from cli.errors import CliError
 from shared import settings as home_settings
 from shared import wiring
@@ -50,6 +50,7 @@ def import_box(
 
 def export_box(settings: Settings, file: Path) -> None:
     """Seal a box and write its file; say how it goes on."""
+    box_checks.check_reports(settings)
     done = moving.export(settings, file.absolute(), box_unit.manager())
     total, told = sum(done.counts.values()), _told(done)
     typer.echo(f"wrote {file}: {total} documents ({told}); it holds a secret, keep it so")

@@ -89,7 +89,8 @@ def _begin(app: App) -> _Tick:
     """Write that a tick began, and read where the last one stopped."""
     document = app.store.get(TICK)
     now = document.read_at if document else app.clock.now()
-    write = Replace(TICK, {"at": now}, document.token) if document else Create(TICK, {"at": now})
+    fields: Fields = {"summary": f"the last tick began at {now:%Y-%m-%d %H:%M:%S} UTC", "at": now}
+    write = Replace(TICK, fields, document.token) if document else Create(TICK, fields)
     app.store.commit([write])
     return _Tick(now, str(document.fields.get("after", "")) if document else "")
 
@@ -225,14 +226,14 @@ def _live(app: App) -> list[Slice]:
 def _remembered(app: App, zones: set[str], at: datetime) -> list[str]:
     """Add the zones in which something of ours was not long ago: an orphan may come late."""
     document = app.store.get(ZONES)
-    known = dict(document.fields) if document else {}
+    found = document.fields.items() if document else ()
+    known = {zone: seen for zone, seen in found if isinstance(seen, datetime)}
     oldest = at - timedelta(seconds=ZONE_S)
-    kept = {
-        zone: seen for zone, seen in known.items() if isinstance(seen, datetime) and seen > oldest
-    }
+    kept = {zone: seen for zone, seen in known.items() if seen > oldest}
     stale = at - timedelta(seconds=ZONE_S / 10)
     if kept != known or any(kept.get(zone, oldest) <= stale for zone in zones):
-        fields: Fields = {**kept, **dict.fromkeys(zones, at)}
+        swept = {**kept, **dict.fromkeys(zones, at)}
+        fields: Fields = {"summary": f"swept: {', '.join(sorted(swept))}", **swept}
         write = Replace(ZONES, fields, document.token) if document else Create(ZONES, fields)
         app.store.commit([write])
     return sorted({*kept, *zones})

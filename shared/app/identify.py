@@ -70,7 +70,9 @@ def next_number(app: App, who: Submitter) -> tuple[int, Write]:
     document = app.store.get(owner_path(who.owner))
     newest = document.fields["number"] if document else 0
     assert isinstance(newest, int), "an owner's document counts jobs"
+    counted = f"{newest + 1} job{'' if newest == 0 else 's'} of {who.owner} so far"
     fields: Fields = {
+        "summary": counted,
         "owner": who.owner,
         "number": newest + 1,
         "email": who.person.email,

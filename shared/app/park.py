@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
@@ -11,8 +12,8 @@ from shared.app.relay import Event, outbox_write, relay
 from shared.app.troubles import alert_event
 from shared.core.alert_kinds import AlertKind
 from shared.core.alerts import installation_alert
-from shared.core.identity import without_tokens
-from shared.errors import Conflict, Retryable
+from shared.core.identity import REMOVED, without_tokens
+from shared.errors import Conflict, ControlPlaneError
 from shared.log import get
 from shared.ports import Create, Delivery, Fields
 from shared.topology import DEAD_LETTER_SUBSCRIPTION
@@ -21,6 +22,8 @@ DATA_CHARS_MAX = 100_000
 REASON_CHARS_MAX = 300
 # In Google Cloud it has a prefix.
 ALERT_SUBSCRIPTION = "alert"
+# What a snapshot shows to be believed (docs/protocol.md §6).
+_REPORT_TOKENS = re.compile(r'("(?:bid|attempt)"\s*:\s*")[0-9a-f]{64}')
 _log = get("park")
 
 
@@ -33,13 +36,15 @@ def receive(app: App, delivery: Delivery) -> None:
 def record(app: App, delivery: Delivery, source: str, reason: str) -> None:
     """Write a message and why it was put aside; the same message is one document.
 
-    An order is parked without the identity token that came with it.
+    An order is parked without the identity token that came with it, a report without the
+    tokens that prove whose it is: whoever may look at documents could use them.
     """
-    text = without_tokens(delivery.message.data.decode("utf-8", "replace"))
+    text = _without_secrets(delivery.message.data.decode("utf-8", "replace"))
     reason = without_tokens(reason)
     key = sha256(f"{source}\0{delivery.id}\0{text}".encode()).hexdigest()[:32]
     now = app.clock.now()
     fields: Fields = {
+        "summary": f"a message to {source} that nobody could handle: {reason}",
         "created_at": now,
         "source": source,
         "reason": reason,
@@ -58,8 +63,12 @@ def record(app: App, delivery: Delivery, source: str, reason: str) -> None:
     except Conflict:
         return  # parked already
     _log.error("parked a message of %s: %s", source, reason)
-    with suppress(Retryable):
+    with suppress(ControlPlaneError):
         relay(app, events)  # or the next tick does it
+
+
+def _without_secrets(text: str) -> str:
+    return _REPORT_TOKENS.sub(rf"\1{REMOVED}", without_tokens(text))
 
 
 def _is_alert(source: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from shared.app.context import App
 from shared.app.instances import remember
@@ -16,7 +17,7 @@ from shared.core.hosts import Host
 from shared.core.snapshot import authenticate, is_news, parse
 from shared.core.snapshot import host_of as host_in
 from shared.errors import Conflict, FromTheFuture
-from shared.ports import Create, Delivery, Document, Replace
+from shared.ports import Create, Delivery, Document, Replace, Value
 
 _TRIES_MAX = 5
 
@@ -86,15 +87,19 @@ def _record_canary(app: App) -> None:
     document = app.store.get(CANARY)
     if document is None:
         now = app.clock.now()
-        app.store.commit([Create(CANARY, {"since": now})])
+        app.store.commit([Create(CANARY, _canary(now))])
         return
     age = document.read_at - document.updated_at
     if age < timedelta(seconds=app.policy.tick_s / 2):
         return  # ticks may come twice
     since = document.fields["since"] if age <= canary_gap(app) else document.read_at
-    try:
-        app.store.commit(
-            [Replace(CANARY, {"since": since, "at": document.read_at}, document.token)]
-        )
-    except Conflict:
-        return  # another canary was written meanwhile: as good as this one
+    assert isinstance(since, datetime), "a canary knows since when"
+    fields = {**_canary(since), "at": document.read_at}
+    # Another canary that was written meanwhile is as good as this one.
+    with suppress(Conflict):
+        app.store.commit([Replace(CANARY, fields, document.token)])
+
+
+def _canary(since: datetime) -> dict[str, Value]:
+    said = f"reports come through since {since:%Y-%m-%d %H:%M:%S} UTC"
+    return {"summary": said, "since": since}

@@ -14,6 +14,7 @@ from hashlib import sha256
 from shared.core.names import mandate_object, spec_object
 from shared.core.policy import Policy
 from shared.core.slices import Bid, Generation, Slice
+from shared.errors import NotAuthorized
 
 MANDATE_VERSION = 1
 CONFIG_VERSION = 1
@@ -29,7 +30,7 @@ class Place:
 
 
 def bid_token(secret: bytes, slice_uid: str, generation: int, bid: str) -> str:
-    """Sign who a host is: what it must show before it has an attempt."""
+    """Sign who a host is: what it must show before it has an attempt.  Raises NotAuthorized."""
     return _token(secret, "bid", slice_uid, str(generation), bid)
 
 
@@ -105,5 +106,7 @@ def agent_config(
 
 
 def _token(secret: bytes, *words: str) -> str:
+    if not secret:
+        raise NotAuthorized("this process has no access to the secret that signs tokens")
     # A separator that no word contains: no two lists of words sign alike.
     return hmac.new(secret, "\0".join(words).encode(), sha256).hexdigest()

@@ -29,6 +29,7 @@ from shared.core.alert_kinds import AlertKind
 from shared.core.alerts import installation_alert
 from shared.ports import Fields, Message, Query, Store
 from shared.topology import DEAD_LETTER_SUBSCRIPTION, FUNCTIONS
+from tests.emulators import Emulators
 from tests.installations import until
 from tests.unit.functions.pushes import envelope
 
@@ -39,12 +40,14 @@ TRACE = "0123456789abcdef0123456789abcdef"
 HEADERS = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
 POST_S = 30.0
 
-# Serves one function in a process of its own, and says what that loaded.
+# Serves one function in a process of its own, opens all it stands on, and says what that loaded.
 PROBE = """
 import json, sys
 import functions_framework
 client = functions_framework.create_app(sys.argv[1], "main.py").test_client()
 status = client.post("/", data=sys.stdin.buffer.read()).status_code
+from functions.serving import app
+app().bus.publish, app().blobs.get, app().slices.list
 loaded = [module.__file__ for module in sys.modules.values() if getattr(module, "__file__", None)]
 print(json.dumps([status, loaded]))
 """
@@ -182,13 +185,15 @@ def answers(port: int) -> bool:
         return client.connect_ex(("127.0.0.1", port)) == 0
 
 
-def loaded_by(unpacked: Zip, function: str, body: bytes) -> tuple[int, list[Path]]:
+def loaded_by(
+    unpacked: Zip, environment: Mapping[str, str], function: str, body: bytes
+) -> tuple[int, list[Path]]:
     """Serve one request in a process of its own; say with which files."""
     command = [sys.executable, "-S", "-c", PROBE, function]
     probed = subprocess.run(
         command,
         cwd=unpacked.folder,
-        env=unpacked.environment,
+        env={**unpacked.environment, **environment},
         input=body,
         capture_output=True,
         check=True,
@@ -202,10 +207,17 @@ WAKE = message(MessageKind.SLICE_DUE, {"slice": "nobody", "reason": "a test"})
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_a_function_needs_nothing_but_the_zip_and_its_requirements(
-    unpacked: Zip, function: str
+    unpacked: Zip, emulators: Emulators, cloud_project: str, function: str
 ) -> None:
-    """Neither a file of this checkout nor a package that requirements.txt does not name."""
-    status, files = loaded_by(unpacked, function, b"junk")
+    """Deployed to Google, neither a file of this checkout nor a package that is not named."""
+    cloud = {"project": cloud_project, "bucket": "bucket", "prefix": "mine"}
+    environment = {
+        "TPUCTL_SETTINGS": json.dumps({"wiring": "google", "cloud": cloud}),
+        "FIRESTORE_EMULATOR_HOST": emulators.firestore,
+        "PUBSUB_EMULATOR_HOST": emulators.pubsub,
+    }
+    body = json.dumps(envelope(f"mine-{function}")).encode()
+    status, files = loaded_by(unpacked, environment, function, body)
 
     assert 204 == status
     assert unpacked.folder / "functions" / "serving.py" in files

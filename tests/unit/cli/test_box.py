@@ -42,9 +42,9 @@ def box(home: Path) -> Path:
 @pytest.fixture
 def runner(mocker: MockerFixture) -> dict[str, MockType]:
     """Have a process that can be started and stopped, and reports that can come."""
-    good = Finding("reports come")
+    good = iter([Finding("reports come")])
     return {
-        "check": mocker.patch.object(box_checks, "check_reports", return_value=good),
+        "check": mocker.patch.object(box_checks, "findings", return_value=good),
         "find": mocker.patch.object(local_runner, "find", return_value=None),
         "start": mocker.patch.object(local_runner, "start", return_value=INFO),
         "stop": mocker.patch.object(local_runner, "stop", return_value=INFO),
@@ -145,7 +145,8 @@ def test_box_that_would_hear_nothing_is_not_started(
 ) -> None:
     """It would take silent hosts for dead ones."""
     systemctl("offline")
-    runner["check"].return_value = Finding("Pub/Sub: the API is not enabled", "gcloud services")
+    problem = Finding("Pub/Sub: the API is not enabled", "gcloud services")
+    runner["check"].return_value = iter([problem])
 
     result = tpuctl("box", "up")
 
@@ -163,7 +164,8 @@ def test_box_starts_while_google_does_not_answer(
 ) -> None:
     """After a reboot the network may be later than the box."""
     systemctl("offline")
-    runner["check"].return_value = Finding("Pub/Sub did not answer", "again", may_pass=True)
+    problem = Finding("Pub/Sub did not answer", "again", may_pass=True)
+    runner["check"].return_value = iter([problem])
 
     result = tpuctl("box", "up")
 

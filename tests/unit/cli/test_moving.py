@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from pytest_mock import MockerFixture
 
-from cli import box_unit, moving, moving_file
+from cli import box_checks, box_unit, moving, moving_file
+from cli.box_checks import Finding
 from cli.box_unit import Systemd
 from cli.errors import CliError
 from functions import runner
@@ -45,6 +46,7 @@ def world(home: Path, mocker: MockerFixture) -> Iterator[World]:
     made = World(home)
     mocker.patch.object(wiring, "open_app", side_effect=lambda *_: made.app)
     mocker.patch.object(box_unit, "manager", return_value=Systemd(is_system=False))
+    mocker.patch.object(box_checks, "findings", side_effect=lambda _: iter([Finding("good")]))
     yield made
     made.close()
 
@@ -152,6 +154,19 @@ def test_export_over_a_file_is_refused_before_anything_stops(
         result.error,
         file.read_text("utf-8"),
     )
+    assert find_seal(world.store) is None
+
+
+def test_export_without_an_account_is_refused_before_anything_stops(
+    tpuctl: Tpuctl, world: World, tmp_path: Path, mocker: MockerFixture
+) -> None:
+    """Orders could not be carried out."""
+    problem = Finding("no Google account is logged in", "gcloud auth application-default login")
+    mocker.patch.object(box_checks, "findings", return_value=iter([problem]))
+
+    result = tpuctl("box", "export", str(tmp_path / "f"))
+
+    assert (1, problem.text, problem.fix) == (result.code, result.error, result.next_step)
     assert find_seal(world.store) is None
 
 
@@ -286,6 +301,23 @@ def arrive(world: World, target: SqliteStore) -> None:
     """Let the functions be the ones that act: other documents, an empty bus."""
     world.store = target
     world.app = world.make_app(target, world.bus)
+
+
+def test_preemption_while_nobody_acts_is_made_up_for(
+    tpuctl: Tpuctl, world: World, target: SqliteStore, tmp_path: Path
+) -> None:
+    """The first tick after the move finds it."""
+    world.run_job()
+    (name,) = world.slices.names
+    moved = moving_file.read(file := exported(tpuctl, tmp_path))
+    world.slices.preempt(name)
+    moving.fill(target, file, moved)
+    moving.begin(target, file, moved)
+
+    arrive(world, target)
+    world.tick_until(world.runs_attempt(1))
+
+    assert (Stage.RUNNING, 1) == (world.job().stage, world.job().attempt)
 
 
 @pytest.mark.parametrize("commits", range(1, 5))

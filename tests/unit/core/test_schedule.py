@@ -54,6 +54,11 @@ def late_setup() -> Situation:
     return replace(claimed(submitted()), hosts=())
 
 
+def patient(now: Situation) -> Situation:
+    """Let people have been told that the job is stuck: nobody looks again for that."""
+    return now.with_job(stuck_since=now.served.stage_since)
+
+
 WAITS: dict[str, tuple[Callable[[], Situation], Callable[[Situation], datetime | None], float]] = {
     "an open intent": (lambda: decide(submitted()), lambda now: now.now, 45.0),
     "a boot": (
@@ -71,9 +76,14 @@ WAITS: dict[str, tuple[Callable[[], Situation], Callable[[Situation], datetime |
     "the other hosts": (finishing, lambda now: now.served.finishing_since, 60.0),
     "a setup": (late_setup, lambda now: now.served.prepare_since, 1800.0 + 1800.0),
     "a lease": (
-        lambda: replace(stopping(), hosts=()),
+        lambda: patient(replace(stopping(), hosts=())),
         lambda now: now.served.writer.end_written_at if now.served.writer else None,
         LEASE_S,
+    ),
+    "a wait that is too long": (
+        lambda: settled(submitted()),
+        lambda now: now.served.stage_since,
+        3600.0,
     ),
 }
 
@@ -132,7 +142,7 @@ def test_what_is_gone_is_never_due() -> None:
 
 def test_a_slice_of_which_nothing_is_waited_for_is_not_due() -> None:
     """Capacity comes when it comes: the listing of every tick sees it."""
-    now = settled(submitted())
+    now = patient(settled(submitted()))
 
     assert decide(now).slice.due_at is None
     assert Stage.PROVISIONING is now.served.stage
@@ -143,7 +153,7 @@ def test_whoever_waits_for_a_death_is_due_at_the_end_of_the_lease(
     make: Callable[[], Situation],
 ) -> None:
     """Nothing else might ever come."""
-    now = replace(make(), hosts=())
+    now = patient(replace(make(), hosts=()))
     now = now.with_slice(generations=(), due_at=None)
     writer = now.writer
     assert writer is not None, "its writer is not known to be dead"

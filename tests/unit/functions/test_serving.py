@@ -9,7 +9,7 @@ from pytest_mock import MockerFixture
 
 from functions import serving
 from shared.app.push import Answer, receiver_of
-from shared.errors import Conflict, SpecError, Unavailable
+from shared.errors import Conflict, NotAuthorized, SpecError, Unavailable
 from shared.topology import FUNCTIONS, SUBSCRIPTIONS
 from tests.unit.app.world import World
 from tests.unit.functions.pushes import body_of, client_of, envelope
@@ -49,6 +49,20 @@ def test_junk_is_parked_once_and_never_asked_for_again(world: World, body: bytes
     assert [204] * 3 == statuses
     (parked,) = world.all("parked")
     assert len(str(parked)) < 20_000
+
+
+@pytest.mark.parametrize("error", [NotAuthorized("no role"), Unavailable("no bus")])
+def test_junk_is_parked_once_where_nobody_can_be_told(
+    world: World, mocker: MockerFixture, error: Exception
+) -> None:
+    """What is wrong with the bus is no reason to ask for it again."""
+    mocker.patch.object(world.bus, "publish", side_effect=error)
+
+    with client_of("launch") as client:
+        statuses = [client.post("/", data=b"junk").status_code for _ in range(2)]
+
+    assert [204] * 2 == statuses
+    assert 1 == len(world.all("parked"))
 
 
 def test_junk_that_cannot_be_parked_now_comes_again(world: World, mocker: MockerFixture) -> None:
