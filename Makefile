@@ -10,7 +10,7 @@ LIFECYCLE = $(BIN)/python -m infra.lifecycle $@ --project='$(PROJECT)' --region=
   --prefix='$(PREFIX)' --zones='$(ZONES)' --yes='$(YES)'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench lock clean infra-check plan deploy destroy
+.PHONY: help setup demo demo-emulators test lint format bench lock clean infra-check plan deploy destroy
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -24,6 +24,9 @@ $(READY): $(LOCKS) pyproject.toml .ci/setup.py
 
 demo: $(READY) ## train through two preemptions on a simulated slice
 	@$(BIN)/tpuctl demo $(ARGS)
+
+demo-emulators: $(READY) ## the same with the functions as deployed, over Google's emulators
+	@$(BIN)/tpuctl demo --emulators $(ARGS)
 
 test: $(READY) ## run the tests (ARGS= for pytest)
 	@$(BIN)/pytest $(ARGS)

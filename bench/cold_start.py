@@ -57,12 +57,13 @@ print(took_s, int(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1]) / 1024)
 # What the first message makes a function load on top: parsers, and the ports that it calls.
 JOBS = "from shared.core.spec import parse_spec; parse_spec({})"
 USES = {
-    "health_check": f"app.slices.list\n{JOBS}",
-    "report": "from shared.core.snapshot import parse; parse(b'{}')",
-    "recovery": f"app.slices.create\n{JOBS}",
-    "launch": "app.blobs.put; app.slices.ring\n"
+    "health_check": f"app.slices.list; app.bus.publish\n{JOBS}",
+    "report": "app.bus.publish\nfrom shared.core.snapshot import parse; parse(b'{}')",
+    "recovery": f"app.slices.create; app.bus.publish\n{JOBS}",
+    "launch": "app.blobs.put; app.slices.ring; app.bus.publish\n"
     f"from shared.app.order_args import parse_order; parse_order(b'{{}}')\n{JOBS}",
     "alert": "from shared.core.alerts import parse_alert; parse_alert(b'{}')",
+    "park": "app.bus.publish",
 }
 SETTINGS = {"wiring": "google", "cloud": {"project": "bench-project", "bucket": "bench-bucket"}}
 

@@ -65,6 +65,21 @@ class Installation:
 
         return owner_name(self.store, self._tokens.person())
 
+    def folder_of(self, member: str = "") -> str:
+        """Return the folder of the bucket for the jobs of an owner, by default the user's own.
+
+        ``launch`` finds the same from the same settings; it believes nobody's word for it.
+        """
+        cloud = self.settings.cloud
+        if cloud is None or not cloud.teams:
+            return ""
+        return cloud.people.bounds_of(member or self._member).folder
+
+    @property
+    def _member(self) -> str:
+        is_google = self.settings.wiring is Wiring.GOOGLE
+        return self._tokens.person().email if is_google else self.settings.owner
+
     def id_token(self) -> str:
         """Return what proves who gives an order; empty where nobody asks.  Raises CliError."""
         return self._tokens.token() if self.settings.wiring is Wiring.GOOGLE else ""

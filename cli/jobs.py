@@ -74,6 +74,16 @@ class JobRow:
         return int(self.fields["number"])
 
     @property
+    def folder(self) -> str:
+        """Its team's folder of the bucket, in which it reads and writes; empty without a team."""
+        return str(self.fields.get("folder") or "")
+
+    @property
+    def member(self) -> str:
+        """What lists of teams name its owner by."""
+        return str(self.fields.get("owner_email") or self.fields["owner"])
+
+    @property
     def stage(self) -> str:
         """Where the job is."""
         return str(self.fields["stage"])

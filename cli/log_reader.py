@@ -30,6 +30,7 @@ class LogReader:
     blobs: Blobs
     job: str
     host: int | None = None
+    folder: str = ""
     _seen: set[str] = field(default_factory=set)
     _left: dict[tuple[int, int], bytes] = field(default_factory=dict)
 
@@ -52,10 +53,13 @@ class LogReader:
         """List what has come; in the order in which it was shipped, each host's in its own."""
         found = [
             chunk
-            for info in self.blobs.list(log_prefix(self.job, attempt, self.host))
+            for info in self.blobs.list(self._prefix(attempt))
             if info.name not in self._seen and (chunk := _parsed(info)) is not None
         ]
         return sorted(found, key=lambda chunk: (chunk.info.updated_at, chunk.info.name))
+
+    def _prefix(self, attempt: int) -> str:
+        return log_prefix(self.job, attempt, self.host, folder=self.folder)
 
     def _cut(self, chunk: Chunk, data: bytes) -> Iterator[tuple[int, bytes]]:
         key = (chunk.attempt, chunk.host)
@@ -64,15 +68,15 @@ class LogReader:
             yield chunk.host, line
 
 
-def attempts_with_logs(blobs: Blobs, job: str) -> list[int]:
+def attempts_with_logs(blobs: Blobs, job: str, folder: str = "") -> list[int]:
     """Return the attempts that have written anything."""
-    chunks = (_parsed(info) for info in blobs.list(log_prefix(job)))
+    chunks = (_parsed(info) for info in blobs.list(log_prefix(job, folder=folder)))
     return sorted({chunk.attempt for chunk in chunks if chunk is not None})
 
 
 def _parsed(info: BlobInfo) -> Chunk | None:
-    """Take a name apart: ``logs/<job>/<attempt>/<host>/<chunk>.log``."""
-    parts = info.name.split("/")
+    """Take a name apart: ``…logs/<job>/<attempt>/<host>/<chunk>.log``."""
+    parts = info.name.split("/")[-PARTS:]
     if len(parts) != PARTS or not (parts[2].isdecimal() and parts[3].isdecimal()):
         return None
     return Chunk(int(parts[2]), int(parts[3]), info)

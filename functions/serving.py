@@ -7,6 +7,7 @@ caller sends and nobody can read is parked and acknowledged: asking again would 
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -80,6 +81,8 @@ def _served(function: str, headers: Mapping[str, str], act: Callable[[float], in
         except ControlPlaneError as error:
             _log.error("%s cannot work: %s", function, error)
             return "", AGAIN
+        finally:
+            _collect_garbage()
 
 
 def _refusal(headers: Mapping[str, str]) -> int | None:
@@ -93,6 +96,13 @@ def _refusal(headers: Mapping[str, str]) -> int | None:
         _log.warning("a caller is refused: %s", error)
         return FORBIDDEN if isinstance(error, Forbidden) else NO_TOKEN
     return None
+
+
+def _collect_garbage() -> None:
+    """Look for garbage from now on; what was imported so far never becomes any."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 @cache

@@ -6,15 +6,16 @@ without being told by name.
 
 from __future__ import annotations
 
-import argparse
 import json
 import secrets
 import sys
 from collections.abc import Callable, Mapping
-from typing import Final, NoReturn
+from typing import Final
 
-from infra.prepare import ZIP, Asked, nothing_there, prepare
-from infra.programs import INFRA, Problem, attempt, gcloud, last_line, terraform, terraform_line
+from infra.arguments import Asked, read
+from infra.complaints import complaint
+from infra.prepare import ZIP, nothing_there, prepare
+from infra.programs import INFRA, Problem, attempt, gcloud, terraform, terraform_line
 
 TOKEN_BYTES: Final = 32
 NAMES_MAX: Final = 5
@@ -110,13 +111,13 @@ def _refuse_while_slices_live(asked: Asked, outputs: Mapping[str, object]) -> No
         listing = ["compute", "tpus", "queued-resources", "list", f"--zone={zone}", "--format=json"]
         found = attempt(["gcloud", *listing, f"--project={asked.project}"])
         if found.returncode:
-            unknown.append(f"{zone} ({last_line(found.stderr)})")
+            unknown.append(f"{zone} ({complaint(found.stderr)})")
             continue
         names = (str(each["name"]).rpartition("/")[2] for each in json.loads(found.stdout))
         live += [f"{name} in {zone}" for name in names if name.startswith(mine)]
     problem = _guard_sentence(live, unknown)
     if problem and not asked.force:
-        raise Problem(f"{problem}; next: tpuctl ps and tpuctl slice release, or FORCE=1")
+        raise Problem(f"{problem}; next: tpuctl stop JOB, tpuctl slice rm SLICE, or FORCE=1")
     if problem:
         print(f"FORCE=1: {problem}; they go on, cost money, and nobody watches them")
 
@@ -191,33 +192,9 @@ ACTIONS: Final[Mapping[str, Callable[[Asked], None]]] = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Refuse in one line."""
-        print(f"error: {message}", file=sys.stderr)
-        sys.exit(2)
-
-
-def _asked(arguments: list[str] | None) -> tuple[str, Asked]:
-    parser = _Parser(prog="lifecycle.py", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("action", choices=ACTIONS)
-    for name in ("project", "region", "prefix", "zones", "force", "delete-data", "yes"):
-        parser.add_argument(f"--{name}", default="")
-    given = parser.parse_args(arguments)
-    for name in ("project", "region"):
-        if not getattr(given, name):
-            usage = f"make {given.action} PROJECT=my-project REGION=europe-west4"
-            parser.error(f"{name.upper()} is missing; next: {usage}")
-    if given.delete_data not in {"", "yes"}:
-        parser.error(f"DELETE_DATA is yes or nothing, not {given.delete_data!r}")
-    zones = tuple(each for each in given.zones.replace(",", " ").split() if each)
-    flags = (bool(given.force), given.delete_data == "yes", bool(given.yes))
-    return given.action, Asked(given.project, given.region, given.prefix or "tpuctl", zones, *flags)
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Do what was asked for; 1 with one line when it cannot be done."""
-    action, asked = _asked(arguments)
+    action, asked = read(arguments, ACTIONS, (__doc__ or "").splitlines()[0])
     try:
         ACTIONS[action](asked)
     except Problem as problem:

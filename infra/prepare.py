@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from infra.programs import INFRA, Problem, attempt, gcloud, last_line, run, terraform
+from infra.arguments import Asked
+from infra.complaints import refusal
+from infra.programs import INFRA, Problem, attempt, gcloud, run, terraform
 
 ZIP: Final = INFRA.parent / "build" / "functions.zip"
 # What terraform and the checks before it need; terraform enables the rest.
@@ -28,29 +29,6 @@ INSTALL: Final = {
     "gcloud": "install the Google Cloud CLI (cloud.google.com/sdk/docs/install)",
     "terraform": "install terraform 1.9 or newer (developer.hashicorp.com/terraform/install)",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the command line says.  ``zones`` may be empty: then they stay as they are."""
-
-    project: str
-    region: str
-    prefix: str
-    zones: tuple[str, ...]
-    force: bool
-    delete_data: bool
-    yes: bool
-
-    @property
-    def state_bucket(self) -> str:
-        """Where terraform keeps what it made."""
-        return f"{self.project}-{self.prefix}-tfstate"
-
-    @property
-    def approval(self) -> tuple[str, ...]:
-        """Terraform asks before it changes anything, unless told not to."""
-        return ("-auto-approve",) if self.yes else ()
 
 
 def prepare(asked: Asked, *, fresh: bool = True) -> None:
@@ -83,10 +61,9 @@ def prepare(asked: Asked, *, fresh: bool = True) -> None:
 def _check_project(asked: Asked) -> None:
     found = attempt(["gcloud", "projects", "describe", asked.project, "--format=value(projectId)"])
     if found.returncode:
-        raise Problem(
-            f"project {asked.project} cannot be read: {last_line(found.stderr)};"
-            " next: gcloud auth login, or gcloud projects list"
-        )
+        said = refusal(found.stderr, asked.project, "projects")
+        step = "" if said.endswith("auth login") else "; gcloud projects list shows yours"
+        raise Problem(f"project {asked.project} cannot be read: {said}{step}")
     if attempt(["gcloud", "auth", "application-default", "print-access-token"]).returncode:
         raise Problem("terraform has no credentials; next: gcloud auth application-default login")
 
@@ -120,7 +97,8 @@ def _has_state_bucket(asked: Asked) -> bool:
     url = f"gs://{asked.state_bucket}"
     found = attempt(["gcloud", "storage", "buckets", "describe", url, "--format=value(name)"])
     if found.returncode and "404" not in found.stderr and "not found" not in found.stderr.lower():
-        raise Problem(f"{url} cannot be read: {last_line(found.stderr)}")
+        said = refusal(found.stderr, asked.project, "storage")
+        raise Problem(f"{url} cannot be read: {said}; or PREFIX=another, if that name is not yours")
     return found.returncode == 0
 
 

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from infra.complaints import refusal
+
 INFRA: Final = Path(__file__).resolve().parent
 
 
@@ -36,16 +38,11 @@ def gcloud(project: str, *arguments: str, given: str = "") -> str:
     command = ["gcloud", *arguments, f"--project={project}", "--quiet"]
     done = attempt(command, given)
     if done.returncode:
-        raise Problem(f"gcloud {' '.join(arguments[:3])}: {last_line(done.stderr)}")
+        said = refusal(done.stderr, project, arguments[0])
+        raise Problem(f"gcloud {' '.join(arguments[:3])}: {said}")
     return done.stdout
 
 
 def attempt(command: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
     """Run a command that may fail, and keep what it says."""
     return subprocess.run(command, check=False, capture_output=True, encoding="utf-8", input=given)
-
-
-def last_line(text: str) -> str:
-    """Return the line in which programs say what went wrong."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it does not say why"

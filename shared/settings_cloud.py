@@ -11,12 +11,14 @@ from shared.core.identity import People, Team
 from shared.errors import SpecError
 
 _PROJECT = re.compile(r"[a-z][a-z0-9-]{4,28}[a-z0-9]")
+# It names a folder of the bucket.
+_TEAM = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]")
 _PREFIX = re.compile(r"[a-z][a-z0-9-]{0,18}[a-z0-9]")
 
 
 @dataclass(frozen=True, slots=True)
 class TeamSettings:
-    """Whoever trusts one another: their jobs run under one worker account."""
+    """Whoever trusts one another: their jobs run under one worker account, in one folder."""
 
     worker_account: str
     members: tuple[str, ...] = ()
@@ -120,6 +122,10 @@ def _teams(where: str, value: object) -> Mapping[str, TeamSettings]:
     teams = {name: _team(f"{where}.{name}", team) for name, team in value.items()}
     team_of: dict[str, str] = {}
     for name, team in teams.items():
+        if not _TEAM.fullmatch(name):
+            raise SpecError(
+                where, f"expected names of 2 to 40 small letters, digits, dashes, found {name!r}"
+            )
         for member in _lower(team.members):
             if member in team_of:
                 raise SpecError(where, f"{member} is in two teams: {team_of[member]} and {name}")

@@ -146,7 +146,7 @@ def open_app(settings: Settings, endpoint: str = "") -> App:
     opened = late if settings.wiring is Wiring.GOOGLE else _at_once
     return App(
         store=open_store(settings),
-        bus=open_bus(settings),
+        bus=opened(lambda: open_bus(settings)),
         blobs=opened(lambda: open_blobs(settings, endpoint)),
         slices=opened(lambda: open_slices(settings, endpoint)),
         clock=SystemClock(),

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from cli import emulators, local_runner
 from cli.emulated import installation as emulated
@@ -122,14 +122,18 @@ class Installation:
 
     def creates(self, prefix: str = "") -> int:
         """Count the queued resources that were ever granted: a repeated request grants nothing."""
-        calls = self.admin.get("calls")["calls"]
-        assert isinstance(calls, list), "the log of calls is a list"
         found = [
             re.search(rf"queuedResourceId=({prefix}[^&]*)", call["path"])
-            for call in calls
+            for call in self.calls()
             if (call["http_method"], call["status"]) == ("POST", OK)
         ]
         return len({each[1] for each in found if each is not None})
+
+    def calls(self) -> list[Mapping[str, Any]]:
+        """The calls to the Cloud TPU API so far."""
+        calls = self.admin.get("calls")["calls"]
+        assert isinstance(calls, list), "the log of calls is a list"
+        return calls
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,9 @@ def _again(name: str, wish: _Wish, command_id: str | None) -> None:
     if wish.on is not None:
         find_slice(installation, wish.on)
     order = new_order(wish.kind, command_id)
-    spec = _new_spec(installation, job, wish) if wish.changes_the_spec else None
+    has_moved = installation.folder_of(job.member) != job.folder
+    is_new = wish.changes_the_spec or has_moved
+    spec = _new_spec(installation, job, wish) if is_new else None
     args = {
         "job": job.id,
         "seen_attempt": job.attempt,
@@ -131,15 +133,18 @@ def _again(name: str, wish: _Wish, command_id: str | None) -> None:
 
 def _new_spec(installation: Installation, job: JobRow, wish: _Wish) -> dict[str, object]:
     """Change the job's spec, upload what is new, and return it as a document."""
-    from cli.upload import upload_code, upload_spec
+    from cli.upload import copy_code, upload_code, upload_spec
     from shared.core.spec import to_document
 
+    blobs, folder = installation.blobs, installation.folder_of(job.member)
     bundle = pack_folder(wish.code)
     code = bundle.as_code() if bundle else job.fields["spec"]["code"]
     spec = _named(_written(job.fields["spec"], wish).spec(code=code), job)
     if bundle is not None:
-        upload_code(installation.blobs, bundle)
-    upload_spec(installation.blobs, spec)
+        upload_code(blobs, bundle, folder)
+    elif spec.code is not None and folder != job.folder:
+        copy_code(blobs, spec.code.object, job.folder, folder)
+    upload_spec(blobs, spec, folder)
     return to_document(spec)
 
 

@@ -37,7 +37,7 @@ def logs(
     """
     installation = here()
     found = find_job(installation, job)
-    reader = LogReader(installation.blobs, found.id, host)
+    reader = LogReader(installation.blobs, found.id, host, found.folder)
     if follow:
         _follow(installation, found, reader, attempt)
         return
@@ -53,7 +53,7 @@ def logs(
 
 def _newest(installation: Installation, job: JobRow) -> int:
     """Return the newest attempt that wrote anything, else the newest."""
-    written = attempts_with_logs(installation.blobs, job.id)
+    written = attempts_with_logs(installation.blobs, job.id, job.folder)
     return written[-1] if written else max(0, job.attempt)
 
 

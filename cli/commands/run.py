@@ -160,9 +160,10 @@ def submit(
     from cli.upload import upload_code, upload_spec
     from shared.core.spec import to_document
 
+    folder = installation.folder_of()
     if bundle is not None:
-        upload_code(installation.blobs, bundle)
-    upload_spec(installation.blobs, spec)
+        upload_code(installation.blobs, bundle, folder)
+    upload_spec(installation.blobs, spec, folder)
     args = {
         "job": order.job_id,
         "spec": to_document(spec),

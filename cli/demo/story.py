@@ -37,7 +37,7 @@ STEP_DELAY_MS: Final = 20
 NOTICE_AT, SILENT_AT = STEPS // 4, STEPS * 11 // 16
 NOTICE_S: Final = 6.0
 _LOOK_AGAIN_S: Final = 0.05
-_PATIENCE_S: Final = 110.0
+_PATIENCE_S: Final = 240.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,8 +180,11 @@ def _error_of(error: Exception, prepared: Sequence[Prepared]) -> ControlPlaneErr
             return Conflict(failure.text)
         case "INVALID_ARGUMENT" | "NOT_FOUND" | "FAILED_PRECONDITION":
             return InvalidRequest(f"Firestore: {failure.text}")
-        case "PERMISSION_DENIED" | "UNAUTHENTICATED":
-            return NotAuthorized(f"Firestore (roles/datastore.user is needed): {failure.text}")
+        case "PERMISSION_DENIED":
+            role = "roles/datastore.user, or roles/datastore.viewer to look"
+            return NotAuthorized(f"Firestore: {failure.text} (this account needs {role})")
+        case "UNAUTHENTICATED":
+            return NotAuthorized(f"Firestore: {failure.text}")
         case "RESOURCE_EXHAUSTED":
             return RateLimited(failure.text)
     return Unavailable(f"Firestore: {failure.text}")

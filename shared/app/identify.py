@@ -11,7 +11,7 @@ from datetime import datetime
 
 from shared.app.context import App
 from shared.app.order_args import Order
-from shared.core.identity import NOBODY, Person, owner_names
+from shared.core.identity import NOBODY, Bounds, Person, owner_names
 from shared.core.ordering import Refused
 from shared.errors import NotAuthorized
 from shared.ports import Create, Fields, Replace, Store, Write
@@ -60,9 +60,9 @@ def owner_name(store: Store, person: Person) -> str:
     raise Refused(f"the owner names of {person.email} are held by other accounts")
 
 
-def account_of(app: App, member: str) -> str:
-    """Say which worker account somebody's slices run as: the settings do, never a spec."""
-    return app.people.account_of(member)
+def bounds_of(app: App, member: str) -> Bounds:
+    """Say what somebody's jobs are kept in: the settings do, never a spec."""
+    return app.people.bounds_of(member)
 
 
 def next_number(app: App, who: Submitter) -> tuple[int, Write]:

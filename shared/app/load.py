@@ -82,7 +82,7 @@ def load_job(
 
 def world(app: App) -> World:
     """Tell the core what this installation is."""
-    return World(app.installation, app.outputs_root, app.policy, app.catalog)
+    return World(app.installation, app.outputs_root, app.policy, app.catalog, app.bucket)
 
 
 def parsed(job: Job) -> JobSpec:

@@ -15,7 +15,7 @@ from shared.app.commit import LAUNCH
 from shared.app.context import App
 from shared.app.identify import (
     Submitter,
-    account_of,
+    bounds_of,
     check_admin,
     check_holder,
     next_number,
@@ -37,6 +37,7 @@ from shared.app.settle import settle, settle_once
 from shared.core import ordering
 from shared.core.codec import from_fields
 from shared.core.console import readable
+from shared.core.identity import Bounds
 from shared.core.model import Attempt, Job
 from shared.core.names import slice_name
 from shared.core.ordering import Again, Refused
@@ -151,21 +152,21 @@ def _plan(app: App, order: SliceOrder, who: Submitter) -> _Plan:
 
 
 def _submit(app: App, order: Submit, who: Submitter) -> _Plan:
-    args, account = order.args, account_of(app, who.member)
+    args, bounds = order.args, bounds_of(app, who.member)
     spec = resolve(parse_spec(args.spec), app.catalog)
     number, counted = next_number(app, who)
     if app.store.get(job_path(args.job)) is not None:
         raise Refused(f"there is a job with the id {args.job} already")
     if args.on is not None:
         loaded = _loaded_slice(app, args.on)
-        slice_ = ordering.take_slice(loaded.situation.slice, spec, args.job, account)
+        slice_ = ordering.take_slice(loaded.situation.slice, spec, args.job, bounds)
         told = grants.check(app, slice_, spec, loaded.situation.now)
     else:
         name = args.slice or slice_name(spec.name, str(number))
         wanted = ordering.new_slice(
             name, args.slice_uid, who.owner, spec, world(app), app.clock.now()
         )
-        wanted = replace(wanted, worker_account=account)
+        wanted = replace(wanted, worker_account=bounds.worker_account, folder=bounds.folder)
         wanted, told = grants.place(app, wanted, spec)
         loaded = _free_name(app, wanted, is_chosen=args.slice is not None)
         slice_ = replace(wanted, name=loaded.situation.slice.name, job=args.job)
@@ -200,9 +201,7 @@ def _again(app: App, order: RunAgain, who: Submitter) -> _Plan:
     ordering.check_again(job, wish)
     spec = new_spec or parsed(job)
     loaded, slice_, told = _place(app, order, job, spec)
-    job = replace(
-        job, slice=slice_.name, slice_uid=slice_.uid, accelerator_type=slice_.accelerator_type
-    )
+    job = ordering.move(job, slice_, spec, wish)
     before = _with_job(loaded, job, attempts, tokens)
     now = replace(before.situation, slice=slice_)
     return _Plan(before, _placed(ordering.again(now, wish), told))
@@ -225,15 +224,15 @@ def _by(who: Submitter, job: Job) -> str:
 
 def _place(app: App, order: RunAgain, job: Job, spec: JobSpec) -> tuple[Loaded, Slice, str]:
     """Choose the slice for a job that goes on, the named one, its own, or a new one; say why."""
-    args, account = order.args, account_of(app, job.owner_email or job.owner)
+    args, bounds = order.args, bounds_of(app, job.owner_email or job.owner)
     old = load(app, job.slice) if args.on is None else _loaded_slice(app, args.on)
     is_own = old is not None and old.situation.slice.uid == job.slice_uid
-    if old is not None and (args.on or (is_own and _fits(old.situation.slice, spec, job, account))):
-        taken = ordering.take_slice(old.situation.slice, spec, job.id, account)
+    if old is not None and (args.on or (is_own and _fits(old.situation.slice, spec, job, bounds))):
+        taken = ordering.take_slice(old.situation.slice, spec, job.id, bounds)
         return old, taken, grants.check(app, taken, spec, old.situation.now)
     name = slice_name(job.name, str(job.number))
     wanted = ordering.new_slice(name, args.slice_uid, job.owner, spec, world(app), app.clock.now())
-    wanted = replace(wanted, worker_account=account)
+    wanted = replace(wanted, worker_account=bounds.worker_account, folder=bounds.folder)
     wanted, told = grants.place(app, wanted, spec)
     loaded = _free_name(app, wanted, is_chosen=False)
     return loaded, replace(wanted, name=loaded.situation.slice.name, job=job.id), told
@@ -244,9 +243,9 @@ def _placed(now: Situation, told: str) -> Situation:
     return now.note("JobPlaced", told) if told else now
 
 
-def _fits(slice_: Slice, spec: JobSpec, job: Job, account: str) -> bool:
+def _fits(slice_: Slice, spec: JobSpec, job: Job, bounds: Bounds) -> bool:
     try:
-        ordering.take_slice(slice_, spec, job.id, account)
+        ordering.take_slice(slice_, spec, job.id, bounds)
     except Refused:
         return False
     return True

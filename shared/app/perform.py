@@ -82,7 +82,7 @@ def _is_first(tried: MutableSet[str], effect: str) -> bool:
 def _write_mandate(app: App, now: Situation, generation: Generation) -> Mark:
     """Write the object unless it says this already; never a lower sequence over a higher one."""
     order = generation.mandate
-    name = mandate_object(now.slice.uid, generation.number)
+    name = mandate_object(now.slice.uid, generation.number, now.slice.folder)
     data = render(now.slice, generation, app.secret)
     for _ in range(_WRITES_MAX):
         stored = app.blobs.get(name)

@@ -14,6 +14,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
+from shared.core.names import team_folder
 from shared.errors import NotAuthorized
 
 ISSUERS: Final = frozenset({"accounts.google.com", "https://accounts.google.com"})
@@ -66,6 +67,17 @@ class Team:
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """What somebody's jobs are kept in: the account of their slices, a folder of the bucket.
+
+    "" are the project's default account, and the top of the bucket.
+    """
+
+    worker_account: str = ""
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class People:
     """Who works together, under which worker account; whoever is in no team has the common one."""
 
@@ -83,10 +95,12 @@ class People:
         """Find the team of an e-mail address, or of a user of this machine."""
         return next((team for team in self.teams if member.lower() in team.members), None)
 
-    def account_of(self, member: str) -> str:
-        """Say which worker account somebody's slices run as; "" is the project's default."""
+    def bounds_of(self, member: str) -> Bounds:
+        """Say as what somebody's slices run, and where in the bucket they read and write."""
         team = self.team_of(member)
-        return team.worker_account if team else self.worker_account
+        if team is None:
+            return Bounds(self.worker_account)
+        return Bounds(team.worker_account, team_folder(team.name))
 
     def is_admin(self, person: Person) -> bool:
         """They may act for everybody."""

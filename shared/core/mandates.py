@@ -43,7 +43,7 @@ def render(slice_: Slice, generation: Generation, secret: bytes) -> bytes:
     """Write the mandate of a generation as its object's bytes."""
     order = generation.mandate
     has_spec, is_start = order.action in {"prepare", "start"}, order.action == "start"
-    spec = {"object": spec_object(order.spec_sha256), "sha256": order.spec_sha256}
+    spec_name = spec_object(order.spec_sha256, slice_.folder)
     tokens = {
         "bids": {bid: bid_token(secret, slice_.uid, generation.number, bid) for bid in order.bids},
         "attempt": attempt_token(secret, order.job, order.attempt) if is_start else None,
@@ -58,7 +58,7 @@ def render(slice_: Slice, generation: Generation, secret: bytes) -> bytes:
         "reason": order.reason,
         "job": order.job or None,
         "attempt": order.attempt if is_start else None,
-        "spec": spec if has_spec else None,
+        "spec": {"object": spec_name, "sha256": order.spec_sha256} if has_spec else None,
         "bid": order.bid,
         "boots": dict(order.boots),
         "run": dict(order.run) if is_start else None,
@@ -88,7 +88,8 @@ def agent_config(
         "project": place.project,
         "bucket": place.bucket,
         "topic": place.topic,
-        "mandate": mandate_object(slice_.uid, generation.number),
+        "folder": slice_.folder,
+        "mandate": mandate_object(slice_.uid, generation.number, slice_.folder),
         "slice": slice_.name,
         "slice_uid": slice_.uid,
         "generation": generation.number,

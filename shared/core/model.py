@@ -68,7 +68,7 @@ class Job:
     """What a user submitted, and how far it is.
 
     ``again_at`` is when its owner last had it go on, ``stuck_since`` the beginning of the last
-    wait that was told as too long.
+    wait that was told as too long. ``folder`` is the one of its slice, in the bucket.
     """
 
     id: str
@@ -109,6 +109,7 @@ class Job:
     stuck_since: datetime | None = None
     owner_email: str = ""
     owner_subject: str = ""
+    folder: str = ""
 
     @property
     def is_over(self) -> bool:

@@ -50,29 +50,50 @@ def slice_name(name: str, ending: str) -> str:
     return f"{name[: SLUG_CHARS_MAX - len(ending) - 1].rstrip('-')}-{ending}"
 
 
-def mandate_object(slice_uid: str, generation: int) -> str:
-    """Name the mandate of one generation."""
-    return f"control/mandates/{slice_uid}/g{generation}.json"
+def team_folder(team: str) -> str:
+    """Name the folder of the bucket below which a team reads and writes everything."""
+    return f"teams/{team}/"
 
 
-def spec_object(sha256: str) -> str:
-    """Name a job spec by its content."""
-    return f"control/specs/{sha256}.json"
+def mandate_object(slice_uid: str, generation: int, folder: str = "") -> str:
+    """Name the mandate of one generation, in its team's folder."""
+    return f"{folder}control/mandates/{slice_uid}/g{generation}.json"
 
 
-def code_object(sha256: str) -> str:
-    """Name a code bundle by its content."""
-    return f"code/{sha256}.tar.gz"
+def spec_object(sha256: str, folder: str = "") -> str:
+    """Name a job spec by its content, in its team's folder."""
+    return f"{folder}control/specs/{sha256}.json"
 
 
-def log_prefix(job: str, attempt: int | None = None, host: int | None = None) -> str:
+def code_object(sha256: str, folder: str = "") -> str:
+    """Name a code bundle by its content, in its team's folder."""
+    return f"{folder}code/{sha256}.tar.gz"
+
+
+def log_prefix(
+    job: str, attempt: int | None = None, host: int | None = None, *, folder: str = ""
+) -> str:
     """Name the folder of a job's logs, of one attempt's, or of one host's."""
-    parts = ["logs", job]
+    parts = [f"{folder}logs", job]
     if attempt is not None:
         parts.append(str(attempt))
         if host is not None:
             parts.append(str(host))
     return "/".join(parts) + "/"
+
+
+def team_outputs(root: str, bucket: str, folder: str) -> str:
+    """Name the place below which a team's jobs write, when everybody's is ``root``.
+
+    In the installation's bucket the team's folder comes first, since rights there are given by
+    how a name begins; in any other place it comes last.
+    """
+    if not folder:
+        return root
+    ours, root = f"gs://{bucket}/", f"{root.rstrip('/')}/"
+    if root.startswith(ours):
+        return f"{ours}{folder}{root.removeprefix(ours)}"
+    return f"{root}{folder}"
 
 
 def run_folder(root: str, job: str, run: int) -> str:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from shared.core.causes import Cause
+from shared.core.identity import Bounds
 from shared.core.model import Job, Spent
 from shared.core.reacting import close_attempt, from_scratch
 from shared.core.situation import Situation, World
@@ -17,6 +19,9 @@ from shared.core.slices import Kind, Slice
 from shared.core.spec import JobSpec, spec_sha256, to_document
 from shared.core.stages import Event, Stage, can
 from shared.errors import ControlPlaneError
+
+
+UNBOUNDED: Final = Bounds()
 
 
 class Refused(ControlPlaneError):  # noqa: N818 - an answer to a user, not a failure of ours
@@ -49,6 +54,7 @@ def new_job(job: str, number: int, owner: str, spec: JobSpec, slice_: Slice, now
         slice_uid=slice_.uid,
         stage_since=now,
         accelerator_type=slice_.accelerator_type,
+        folder=slice_.folder,
     )
 
 
@@ -72,14 +78,19 @@ def new_slice(name: str, uid: str, owner: str, spec: JobSpec, world: World, now:
     )
 
 
-def take_slice(slice_: Slice, spec: JobSpec, job: str, worker_account: str = "") -> Slice:
-    """Put a job on a slice that is there and runs as the job's account.  Raises Refused."""
+def take_slice(slice_: Slice, spec: JobSpec, job: str, bounds: Bounds = UNBOUNDED) -> Slice:
+    """Put a job on a slice that is there and is kept in the job's bounds.  Raises Refused."""
     if not (slice_.live and slice_.wanted):
         raise Refused(f"slice {slice_.name} is being deleted")
-    if slice_.worker_account != worker_account:
+    if slice_.worker_account != bounds.worker_account:
         raise Refused(
             f"slice {slice_.name} runs as {_account(slice_.worker_account)}, the job would as"
-            f" {_account(worker_account)}: teams share no slices"
+            f" {_account(bounds.worker_account)}: teams share no slices"
+        )
+    if slice_.folder != bounds.folder:
+        raise Refused(
+            f"slice {slice_.name} reads and writes in {_folder(slice_.folder)}, the job would in"
+            f" {_folder(bounds.folder)}: teams share no slices"
         )
     if slice_.job not in {"", job}:
         raise Refused(f"slice {slice_.name} is busy with another job")
@@ -92,6 +103,10 @@ def take_slice(slice_: Slice, spec: JobSpec, job: str, worker_account: str = "")
 
 def _account(name: str) -> str:
     return name or "the project's default account"
+
+
+def _folder(name: str) -> str:
+    return name or "no team's folder"
 
 
 def stop(now: Situation, *, kill: bool, by: str = "its owner") -> Situation:
@@ -113,6 +128,26 @@ def check_again(job: Job, order: Again) -> None:
         raise Refused(
             f"job {job.number} is at attempt {job.attempt} by now, not {order.seen_attempt}"
         )
+
+
+def move(job: Job, slice_: Slice, spec: JobSpec, order: Again) -> Job:
+    """Put a job that goes on onto its slice.  Raises Refused when it could not read its own.
+
+    Whoever joins or leaves a team leaves checkpoints behind where the new slice has no rights.
+    """
+    is_resumed = job.attempt >= 0 and not order.is_rerun
+    if slice_.folder != job.folder and is_resumed and not spec.checkpoint_dir:
+        raise Refused(
+            f"job {job.number} kept its checkpoints in {_folder(job.folder)} and would go on in"
+            f" {_folder(slice_.folder)}, without them: rerun it, or name a copy as checkpoint_dir"
+        )
+    return replace(
+        job,
+        slice=slice_.name,
+        slice_uid=slice_.uid,
+        accelerator_type=slice_.accelerator_type,
+        folder=slice_.folder,
+    )
 
 
 def again(now: Situation, order: Again) -> Situation:

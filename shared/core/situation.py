@@ -29,6 +29,7 @@ class World:
     outputs_root: str
     policy: Policy
     catalog: Catalog
+    bucket: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,7 +149,8 @@ class Slice:
 
     ``generations`` holds the current one and those that are still being deleted, oldest first.
     ``live`` is false once nothing of it is left in the cloud and nobody wants it any more.
-    ``worker_account`` is what its VMs run as, for good; "" is the project's default.
+    ``worker_account`` is what its VMs run as, for good; "" is the project's default. ``folder``
+    is its team's in the bucket, as lasting; "" is everybody's who is in no team.
     """
 
     name: str
@@ -175,6 +176,7 @@ class Slice:
     reason: str = ""
     revision: int = 0
     worker_account: str = ""
+    folder: str = ""
 
     @property
     def current(self) -> Generation | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from shared.core.model import NO_ATTEMPT, Writer
-from shared.core.names import run_folder
+from shared.core.names import run_folder, team_outputs
 from shared.core.situation import Situation
 from shared.core.slices import Generation, Mandate
 from shared.core.stages import Stage
@@ -126,7 +126,8 @@ def _wish(now: Situation, generation: Generation) -> _Wish:
 
 def _start(now: Situation, writer: Writer) -> _Wish:
     job = now.served
-    folder = run_folder(now.world.outputs_root, job.id, job.run)
+    root = team_outputs(now.world.outputs_root, now.world.bucket, now.slice.folder)
+    folder = run_folder(root, job.id, job.run)
     attempt = now.attempt
     assert attempt is not None, "a running job has an attempt"
     run: dict[str, object] = {

@@ -213,6 +213,7 @@ class Config:
     progress_s: float = 60.0
     log_s: float = 60.0
     supervise_s: float = SUPERVISE_S_DEFAULT
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -252,6 +253,7 @@ def parse_config(data: bytes, machine: Machine) -> Config:
         progress_s=fields.number("progress_s", 60.0),
         log_s=fields.number("log_s", 60.0),
         supervise_s=fields.number("supervise_s", SUPERVISE_S_DEFAULT),
+        folder=fields.text("folder", ""),
     )
 
 
@@ -2021,10 +2023,13 @@ class Preparation:
         return self._persistently(attempt)
 
     def _fetch_bundle(self, code: Content, path: Path) -> None:
+        # The spec names it within its team's folder, whichever that is.
+        name = self._config.folder + code.object
+
         def attempt() -> bytes:
             part = path.with_suffix(".part")
-            if self._google.download(self._config.bucket, code.object, part) != code.sha256:
-                raise CallFailed(code.object, 0, "its content is not what was promised")
+            if self._google.download(self._config.bucket, name, part) != code.sha256:
+                raise CallFailed(name, 0, "its content is not what was promised")
             os.replace(str(part), str(path))
             return b""
 
@@ -2601,7 +2606,8 @@ class Agent:
         if self._workload is not None:
             self._workload.spool.rotate()
         for chunk in spooled(self._root.logs):
-            name = "logs/" + chunk.relative_to(self._root.logs).as_posix()
+            below = chunk.relative_to(self._root.logs).as_posix()
+            name = "{}logs/{}".format(self._config.folder, below)
             try:
                 self._google.create_object(self._config.bucket, name, chunk.read_bytes())
             except (CallFailed, Malformed, OSError) as error:

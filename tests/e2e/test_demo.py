@@ -17,17 +17,24 @@ from sandbox import processes
 
 TPUCTL = [sys.executable, "-c", "import sys; from cli.main import main; sys.exit(main())"]
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 180
+PATIENCE_S = 300
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(name="told", scope="module")
-def _told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Run the demo once and return its JSON."""
+# Seconds from a notice to the request, and from prepared hosts to the process; over push more.
+QUICK_S = {"embedded": 1, "google": 3}
+
+
+@pytest.fixture(name="told", scope="module", params=["embedded", "google"])
+def _told(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
+    """Run the demo once in each wiring and return its JSON."""
     home = tmp_path_factory.mktemp("demo") / "home"
+    wiring = ["--emulators"] if request.param == "google" else []
     done = subprocess.run(
-        [*TPUCTL, "demo", "--json", "--home", str(home)],
+        [*TPUCTL, "demo", "--json", "--home", str(home), *wiring],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -37,7 +44,7 @@ def _told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     assert 0 == done.returncode, done.stderr
     assert [] == processes_of(home)
     found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return {**found, "wiring": request.param}
 
 
 def test_the_demo_ends_with_bitwise_the_same_parameters(told: dict[str, Any]) -> None:
@@ -60,10 +67,10 @@ def test_every_restart_goes_on_from_a_checkpoint(told: dict[str, Any]) -> None:
     assert 0 == told["recoveries"][0]["steps_redone"]
 
 
-def test_the_control_plane_takes_less_than_a_second(told: dict[str, Any]) -> None:
+def test_the_control_plane_takes_seconds_at_most(told: dict[str, Any]) -> None:
     """From a notice to the request for a new slice; from the prepared hosts to the process."""
-    assert 1 >= told["notice_to_request_s"]
-    assert 1 >= told["ready_to_start_s"]
+    assert QUICK_S[told["wiring"]] >= told["notice_to_request_s"]
+    assert QUICK_S[told["wiring"]] >= told["ready_to_start_s"]
 
 
 @pytest.fixture(name="hears_ctrl_c")
