@@ -11,7 +11,7 @@ LONG = ("preemption_storm",)
 
 
 def main(names: list[str]) -> int:
-    """Run the named measurements, or all but the long ones; fail if one of them misses its target."""
+    """Run the named measurements, or all but the long ones; fail if one misses its target."""
     known = (*BENCHES, *LONG)
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -148,7 +148,7 @@ def served(unpacked: Zip, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     running = {name: serve(unpacked, name, port, logs / name) for name, port in ports.items()}
     try:
         for name, port in ports.items():
-            until(partial(answers, port), (logs / name).read_text)
+            until(partial(answers, port), (logs / f"{name}.err").read_text)
         addresses = {name: f"http://127.0.0.1:{port}/" for name, port in ports.items()}
         yield Served(unpacked, addresses, logs)
     finally:
@@ -160,13 +160,14 @@ def served(unpacked: Zip, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def serve(unpacked: Zip, name: str, port: int, log: Path) -> subprocess.Popen[bytes]:
     """Start what Google's builder starts."""
     framework = ["-m", "functions_framework", "--target", name, "--source", "main.py"]
-    with log.open("wb") as file:
+    # What the web server says for itself is no line of ours.
+    with log.open("wb") as file, log.with_suffix(".err").open("wb") as errors:
         return subprocess.Popen(
             [sys.executable, "-S", *framework, "--host", "127.0.0.1", "--port", str(port)],
             cwd=unpacked.folder,
             env=unpacked.environment,
             stdout=file,
-            stderr=subprocess.STDOUT,
+            stderr=errors,
             start_new_session=True,
         )
 

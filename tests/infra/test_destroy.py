@@ -56,7 +56,7 @@ def test_a_zone_that_cannot_be_listed_stops_a_destroy(
     code = run("destroy", "--yes=1")
 
     assert 1 == code
-    assert "us-central2-b (ERROR: UNAVAILABLE)" in capfd.readouterr().err
+    assert "us-central2-b (UNAVAILABLE)" in capfd.readouterr().err
     assert [] == deployed.called(" destroy ")
 
 

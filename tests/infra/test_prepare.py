@@ -7,9 +7,17 @@ import pytest
 from infra import lifecycle
 from tests.infra.fake_programs import Programs, run
 
+WHERE = ("destroy", "--project=my-lab", "--region=europe-west4")
 REFUSALS = [
     pytest.param(
         "projects describe", "ERROR: no permission", "example-project cannot be read", id="project"
+    ),
+    pytest.param(
+        "projects describe",
+        "ERROR: (gcloud.projects.describe) You do not currently have an active account selected.\n"
+        "Please run:\n\n  $ gcloud auth login\n\nto obtain new credentials.",
+        "active account selected; next: gcloud auth login\n",
+        id="not logged in",
     ),
     pytest.param(
         "print-access-token", "", "gcloud auth application-default login", id="no credentials"
@@ -25,6 +33,13 @@ REFUSALS = [
     ),
     pytest.param(
         "buckets create", "ERROR: billing is disabled", "billing is disabled", id="no billing"
+    ),
+    pytest.param(
+        "buckets create",
+        "ERROR: (gcloud.storage.buckets.create) HTTPError 409: The requested bucket name is not"
+        " available.",
+        "PREFIX=another",
+        id="state bucket of somebody else",
     ),
     pytest.param("versions add", "ERROR: 403 add", "403 add", id="no right to add a secret"),
 ]
@@ -43,9 +58,9 @@ def test_what_google_refuses_is_one_line(
 
     code = run("deploy", "--yes=1")
 
-    errors = capfd.readouterr().err.strip().splitlines()
-    assert (1, 1) == (code, len(errors))
-    assert says in errors[0]
+    errors = capfd.readouterr().err
+    assert (1, 1) == (code, errors.count("\n"))
+    assert says in errors
     assert [] == [call for call in programs.called(" apply ") if "-target" not in call]
 
 
@@ -87,9 +102,12 @@ def test_a_deployment_does_not_move(deployed: Programs, capfd: pytest.CaptureFix
     [
         pytest.param(("deploy", "--region=r"), "PROJECT is missing", id="project"),
         pytest.param(("destroy", "--project=p"), "REGION is missing", id="region"),
-        pytest.param(
-            ("destroy", "--project=p", "--region=r", "--delete-data=1"), "DELETE_DATA", id="data"
-        ),
+        pytest.param((*WHERE, "--delete-data=1"), "DELETE_DATA is yes or nothing", id="data"),
+        pytest.param((*WHERE, "--project=My Lab"), "PROJECT: 'My' is no project id", id="name"),
+        pytest.param((*WHERE, "--project=123456789"), "PROJECT: '123456789' is no", id="number"),
+        pytest.param((*WHERE, "--region=europe-west4-b"), "REGION: 'europe-west4-b'", id="a zone"),
+        pytest.param((*WHERE, "--zones=us-central2"), "ZONES: 'us-central2' is no zone", id="zone"),
+        pytest.param((*WHERE, "--prefix=a-b-"), "PREFIX: 'a-b-' is no prefix", id="prefix"),
     ],
 )
 def test_what_is_not_said_is_asked_for(
