@@ -186,7 +186,7 @@ class MeteredWorld(World):
         """Stop a job and wait until nothing of it costs anything."""
         outcome = self.stop(job)
         assert outcome.outcome == "accepted", outcome.reason
-        self.run_until(lambda: not self.slices.names and not self.slice(job).live)
+        self.run_until(lambda: not self.slice(job).live)
 
     def _follow(self, call: str, name: str) -> None:
         """Let the cloud do what it was asked for, after a while."""

@@ -184,7 +184,7 @@ resource "google_monitoring_alert_policy" "jobs_failed" {
   }
 
   documentation {
-    content   = "A job failed for good. Its owner was told why; `tpuctl why JOB` says it again."
+    content   = "A job failed for good. Its owner was told why; `tpuctl show JOB` says it again."
     mime_type = "text/markdown"
   }
 }

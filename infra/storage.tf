@@ -1,31 +1,37 @@
 # What jobs read and write, and the agents' orders. Nothing of a user is ever deleted here.
+# A team has a folder of its own for all of it, people without one share the top of the bucket.
 
 locals {
   _objects = "projects/_/buckets/${google_storage_bucket.data.name}/objects"
 
-  # Where agents leave a report that they could not publish: beside a mandate, never in its place.
-  _host_reports = join(" && ", [
-    "resource.name.startsWith(\"${local._objects}/control/mandates/\")",
-    "resource.name.extract(\".host-{index}.json\") != \"\"",
-  ])
+  # The keys are those of the workers.
+  _team_folders = merge(
+    { default = "" },
+    { for name in keys(var.teams) : name => "teams/${name}/" },
+  )
 
-  _folders = {
-    for folder in ["code", "control", "control/mandates", "control/specs", "logs", "outputs"] :
-    folder => "resource.name.startsWith(\"${local._objects}/${folder}/\")"
-  }
+  # Where agents leave a report that they could not publish: beside a mandate, never in its place.
+  _host_report = "resource.name.extract(\".host-{index}.json\") != \"\""
 
   _worker_rights = {
-    code    = { role = "roles/storage.objectViewer", title = "code bundles", when = local._folders["code"] }
-    control = { role = "roles/storage.objectViewer", title = "mandates and specs", when = local._folders["control"] }
-    logs    = { role = "roles/storage.objectCreator", title = "logs", when = local._folders["logs"] }
-    outputs = { role = "roles/storage.objectUser", title = "outputs of jobs", when = local._folders["outputs"] }
-    reports = { role = "roles/storage.objectUser", title = "reports beside mandates", when = local._host_reports }
+    code    = { folder = "code", only = "", role = "roles/storage.objectViewer", title = "code bundles" }
+    control = { folder = "control", only = "", role = "roles/storage.objectViewer", title = "mandates and specs" }
+    logs    = { folder = "logs", only = "", role = "roles/storage.objectCreator", title = "logs" }
+    outputs = { folder = "outputs", only = "", role = "roles/storage.objectUser", title = "outputs of jobs" }
+    reports = { folder = "control/mandates", only = local._host_report, role = "roles/storage.objectUser", title = "reports beside mandates" }
   }
 
   _worker_grants = merge([
     for worker, account in local.workers : {
-      for right, grant in local._worker_rights :
-      "${worker}/${right}" => merge(grant, { member = account.member })
+      for right, grant in local._worker_rights : "${worker}/${right}" => {
+        member = account.member
+        role   = grant.role
+        title  = grant.title
+        when = join(" && ", compact([
+          "resource.name.startsWith(\"${local._objects}/${local._team_folders[worker]}${grant.folder}/\")",
+          grant.only,
+        ]))
+      }
     }
   ]...)
 
@@ -75,7 +81,7 @@ resource "google_storage_bucket" "data" {
       }
       condition {
         age            = lifecycle_rule.value
-        matches_prefix = ["logs/"]
+        matches_prefix = [for folder in values(local._team_folders) : "${folder}logs/"]
       }
     }
   }
@@ -104,12 +110,14 @@ resource "google_storage_bucket_iam_member" "lister" {
 }
 
 resource "google_storage_bucket_iam_member" "launch" {
+  for_each = local._team_folders
+
   bucket = google_storage_bucket.data.name
   member = local.functions["launch"].member
   role   = "roles/storage.objectUser"
 
   condition {
-    expression = local._folders["control"]
+    expression = "resource.name.startsWith(\"${local._objects}/${each.value}control/\")"
     title      = "mandates"
   }
 }

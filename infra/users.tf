@@ -1,24 +1,29 @@
-# People: they publish orders, upload code and specs, and read what became of them.
+# People: they publish orders, upload code and specs, and read what became of them. In the
+# bucket a member of a team has the team's folder, and nothing else.
 
 locals {
-  _members = flatten([for team in values(var.teams) : team.members])
+  _team_of = merge([
+    for name, team in var.teams : {
+      for email in team.members :
+      format("%s:%s", endswith(email, ".gserviceaccount.com") ? "serviceAccount" : "user", email) => name
+    }
+  ]...)
 
-  users = toset(concat(tolist(var.users), [
-    for email in local._members :
-    format("%s:%s", endswith(email, ".gserviceaccount.com") ? "serviceAccount" : "user", email)
-  ]))
+  users = toset(concat(tolist(var.users), keys(local._team_of)))
 
   _user_rights = {
-    code    = { role = "roles/storage.objectUser", title = "code bundles", when = local._folders["code"] }
-    logs    = { role = "roles/storage.objectViewer", title = "logs", when = local._folders["logs"] }
-    outputs = { role = "roles/storage.objectViewer", title = "outputs of jobs", when = local._folders["outputs"] }
-    specs   = { role = "roles/storage.objectUser", title = "job specs", when = local._folders["control/specs"] }
+    code    = { folder = "code", role = "roles/storage.objectUser", title = "code bundles" }
+    logs    = { folder = "logs", role = "roles/storage.objectViewer", title = "logs" }
+    outputs = { folder = "outputs", role = "roles/storage.objectViewer", title = "outputs of jobs" }
+    specs   = { folder = "control/specs", role = "roles/storage.objectUser", title = "job specs" }
   }
 
   _user_grants = merge([
     for member in local.users : {
-      for right, grant in local._user_rights :
-      "${member}/${right}" => merge(grant, { member = member })
+      for right, grant in local._user_rights : "${member}/${right}" => merge(grant, {
+        member = member
+        path   = "${local._team_folders[lookup(local._team_of, member, "default")]}${grant.folder}"
+      })
     }
   ]...)
 }
@@ -52,7 +57,7 @@ resource "google_storage_bucket_iam_member" "user" {
   role   = each.value.role
 
   condition {
-    expression = each.value.when
+    expression = "resource.name.startsWith(\"${local._objects}/${each.value.path}/\")"
     title      = each.value.title
   }
 }

@@ -202,7 +202,7 @@ variable "subnet_ranges" {
 }
 
 variable "teams" {
-  description = "Whoever trusts one another, under one worker account: name => members (e-mail addresses) and their own buckets. Everybody else runs as the default worker."
+  description = "Whoever trusts one another, under one worker account and in one folder of the bucket: name => members (e-mail addresses) and their own buckets. Everybody else runs as the default worker."
   type = map(object({
     buckets = optional(set(string), [])
     members = set(string)
@@ -218,6 +218,12 @@ variable "teams" {
   validation {
     condition     = alltrue(flatten([for team in values(var.teams) : [for email in team.members : can(regex("^[^@: ]+@[^@: ]+$", email))]]))
     error_message = "A team's members are e-mail addresses."
+  }
+
+  # Google lets one account have one role on one bucket under 20 conditions.
+  validation {
+    condition     = length(var.teams) < 20
+    error_message = "There are at most 19 teams in one installation; another prefix is another installation."
   }
 }
 

@@ -60,6 +60,13 @@ FAULTS: Final[Mapping[str, Fault]] = {
         "policies",
         "gets roles/datastore.owner on the project",
     ),
+    "one folder for all teams": Fault(
+        "infra/storage.tf",
+        'name => "teams/${name}/"',
+        'name => ""',
+        "policies",
+        "w-vision reaches control/",
+    ),
     "missing identity": Fault(
         "infra/modules/subscription/subscription.tf",
         "      audience              = var.url\n",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.infra import plans, policies
-from tests.infra.plans import Plan, Resource
+from tests.infra.plans import PREFIX, PROJECT, Plan, Resource
 
 DOMAIN = "example-project.iam.gserviceaccount.com"
 SUBSCRIPTION = 'module.subscription["recovery"].google_pubsub_subscription.this'
@@ -21,6 +21,10 @@ TPU_ROLE = 'google_project_iam_member.tpu["recovery"]'
 DOCUMENTS = 'google_project_iam_member.documents["launch"]'
 ACT_AS = 'google_service_account_iam_member.act_as_worker["default"]'
 DATA, DATABASE = "google_storage_bucket.data", "google_firestore_database.this"
+WORKER_CONTROL = 'google_storage_bucket_iam_member.worker["vision/control"]'
+COMMON_CONTROL = 'google_storage_bucket_iam_member.worker["default/control"]'
+USER_SPECS = 'google_storage_bucket_iam_member.user["user:ada@example.com/specs"]'
+LAUNCH_CONTROL = 'google_storage_bucket_iam_member.launch["vision"]'
 WORKER_OUTPUTS = 'google_storage_bucket_iam_member.worker["vision/outputs"]'
 WORKER_REPORTS = 'google_storage_bucket_iam_member.worker["vision/reports"]'
 
@@ -53,6 +57,12 @@ def changed(address: str, *path: str, to: Any = None) -> Break:
         return Plan(tuple(new if each is old else each for each in plan.resources))
 
     return change
+
+
+def under(address: str, folder: str) -> Break:
+    """Give a right for another folder of the bucket."""
+    place = f'"projects/_/buckets/{PROJECT}-{PREFIX}/objects/{folder}"'
+    return changed(address, "condition", "expression", to=f"resource.name.startsWith({place})")
 
 
 def case(policy: str, planted: Break, says: str, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -23,6 +24,8 @@ TPU_PERMISSIONS: Final = {
         "tpu.operations.get",
     },
 }
+# In which teams the people of the plan are; the worker of a team says it by its name.
+TEAM_OF: Final = {"user:ada@example.com": "vision"}
 FUNCTIONS: Final = ("alert", "health-check", "launch", "park", "recovery", "report")
 TOKEN_READERS: Final = {"launch", "report"}
 TOKEN_SECRET: Final = f"{PREFIX}-token"
@@ -149,6 +152,48 @@ def workers_cannot_write_orders(plan: Plan) -> Iterator[str]:
             yield f"{each.address}: {_name(each)} may write code"
 
 
+def teams_share_no_folder(plan: Plan) -> Iterator[str]:
+    """Mandates hold tokens: whoever reads another team's can speak for its hosts."""
+    for each in _shared_rights(plan):
+        name = _name(each)
+        team = name.removeprefix("w-") if name.startswith("w-") else TEAM_OF.get(name, "")
+        for path in _paths(each):
+            if name != "launch" and not _is_inside(path, team):
+                yield f"{each.address}: {name} reaches {path or 'everything'}"
+
+
+def launch_writes_orders_and_nothing_else(plan: Plan) -> Iterator[str]:
+    """Every worker's mandates, whichever team it is of."""
+    workers = {_short(each.text("account_id")) for each in plan.of("google_service_account")}
+    teams = {name.removeprefix("w-") for name in workers if name.startswith("w-")}
+    wanted = {"control/", *(f"teams/{team}/control/" for team in teams)}
+    rights = [each for each in _shared_rights(plan) if _name(each) == "launch"]
+    found = {path for each in rights for path in _paths(each)}
+    for path in sorted(wanted ^ found):
+        yield f"launch {'writes' if path in found else 'cannot write'} {path or 'everything'}"
+
+
+def _shared_rights(plan: Plan) -> Iterator[Resource]:
+    """Rights to what is in the bucket that all share, not to its names."""
+    return (
+        each
+        for each in plan.of("google_storage_bucket_iam_member")
+        if each.text("bucket") == f"{PROJECT}-{PREFIX}" and each.text("role") != LISTER
+    )
+
+
+def _paths(right: Resource) -> list[str]:
+    """Name the folders that a right is for; "" is the whole bucket."""
+    when = str(right.block("condition").get("expression"))
+    return re.findall(r"/objects/([^\"]*)\"", when) or [""]
+
+
+def _is_inside(path: str, team: str) -> bool:
+    if team:
+        return path.startswith(f"teams/{team}/")
+    return not path.startswith("teams/") and not "teams/".startswith(path)
+
+
 def _rights(plan: Plan, role: str) -> Iterator[Resource]:
     return (each for each in plan.of("google_project_iam_member") if each.text("role") == role)
 
@@ -193,4 +238,6 @@ POLICIES = (
     secrets_are_read_by_those_who_need_them,
     shared_objects_are_given_by_folder,
     workers_cannot_write_orders,
+    teams_share_no_folder,
+    launch_writes_orders_and_nothing_else,
 )

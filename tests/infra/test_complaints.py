@@ -6,7 +6,7 @@ import pytest
 
 from infra.complaints import complaint, next_step, refusal
 
-LOGGED_OUT = """ERROR: (gcloud.services.enable) You do not currently have an active account selected.
+LOGGED_OUT = """ERROR: (gcloud.a.b) You do not currently have an active account selected.
 Please run:
 
   $ gcloud auth login
@@ -18,8 +18,8 @@ Help Token: AbC
 - '@type': type.googleapis.com/google.rpc.ErrorInfo
   reason: AUTH_PERMISSION_DENIED
 """
-API_OFF = """ERROR: (gcloud.functions.regions.list) PERMISSION_DENIED: Cloud Functions API has not been
- used in project 7 before or it is disabled.
+API_OFF = """ERROR: (gcloud.functions.regions.list) PERMISSION_DENIED: Cloud Functions API has
+ not been used in project 7 before or it is disabled.
 """
 NO_BILLING = "ERROR: (gcloud.services.enable) FAILED_PRECONDITION: Billing account is not found."
 
@@ -48,7 +48,7 @@ def test_whatever_is_said_becomes_one_line(text: str, line: str) -> None:
     "text, step",
     [
         pytest.param(LOGGED_OUT, "gcloud auth login", id="logged out"),
-        pytest.param(NO_BILLING, "gcloud billing projects link my-lab", id="billing"),
+        pytest.param(NO_BILLING, "gcloud billing accounts list, then", id="billing"),
         pytest.param(API_OFF, "the same again in a minute", id="API is off"),
         pytest.param("ERROR: HTTPError 409: it is there", "PREFIX=another", id="name is taken"),
     ],

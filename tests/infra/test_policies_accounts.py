@@ -7,10 +7,14 @@ import pytest
 from tests.infra import policies_accounts
 from tests.infra.planted import (
     ACT_AS,
+    COMMON_CONTROL,
     DOCUMENTS,
     DOMAIN,
     INVOKER,
+    LAUNCH_CONTROL,
     TPU_ROLE,
+    USER_SPECS,
+    WORKER_CONTROL,
     WORKER_OUTPUTS,
     WORKER_REPORTS,
     Break,
@@ -19,6 +23,7 @@ from tests.infra.planted import (
     case,
     changed,
     found,
+    under,
     without,
 )
 
@@ -157,6 +162,48 @@ FAULTS = [
         ),
         "may write mandates",
         "worker writes mandates",
+    ),
+    case(
+        "teams_share_no_folder",
+        under(WORKER_CONTROL, "control/"),
+        "w-vision reaches control/",
+        "worker reads everybodys mandates",
+    ),
+    case(
+        "teams_share_no_folder",
+        under(WORKER_CONTROL, "teams/vision-2/control/"),
+        "w-vision reaches teams/vision-2/control/",
+        "worker reads another teams mandates",
+    ),
+    case(
+        "teams_share_no_folder",
+        under(COMMON_CONTROL, "teams/"),
+        "worker reaches teams/",
+        "common worker reads all teams",
+    ),
+    case(
+        "teams_share_no_folder",
+        under(COMMON_CONTROL, ""),
+        "worker reaches everything",
+        "common worker reads the bucket",
+    ),
+    case(
+        "teams_share_no_folder",
+        under(USER_SPECS, "control/specs/"),
+        "user:ada@example.com reaches control/specs/",
+        "member reads everybodys specs",
+    ),
+    case(
+        "launch_writes_orders_and_nothing_else",
+        without(LAUNCH_CONTROL),
+        "launch cannot write teams/vision/control/",
+        "team without mandates",
+    ),
+    case(
+        "launch_writes_orders_and_nothing_else",
+        under(LAUNCH_CONTROL, "teams/"),
+        "launch writes teams/",
+        "launch writes outputs",
     ),
 ]
 

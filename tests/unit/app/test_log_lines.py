@@ -42,6 +42,23 @@ def test_lines_about_a_delivery_say_which_and_what_about(lines: Lines, world: Wo
     )
 
 
+def test_a_failed_job_is_one_line_that_can_be_counted(lines: Lines, world: World) -> None:
+    """By its logger and its event, whatever the kind of the failure."""
+    world.run_job()
+    world.farm.each(lambda host: host.checkpoint(5))
+    world.finish_job(1)
+    world.finish_job(1)
+    world.tick()
+
+    (told,) = [line for line in lines.all if line.get("event") == "JobFailed"]
+    assert ("tpuctl.alert", "crash_loop", world.job().id, world.job().slice) == (
+        told["logger"],
+        told["kind"],
+        told["job"],
+        told["slice"],
+    )
+
+
 def test_no_line_of_a_whole_life_shows_a_secret(lines: Lines, world: World) -> None:
     """Tokens are in mandates, reports and configs, and nowhere else."""
     canary = "env-value-Canary"

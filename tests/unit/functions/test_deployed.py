@@ -7,7 +7,8 @@ import sys
 CHILD = """
 import gc, json, sys
 import functions.deployed
-heavy = {"flask", "google.cloud.firestore", "google.pubsub_v1", "pydantic", "shared.app"} & set(sys.modules)
+names = {"flask", "google.cloud.firestore", "google.pubsub_v1", "pydantic", "shared.app"}
+heavy = names & set(sys.modules)
 before = gc.isenabled()
 from functions import serving
 serving._collect_garbage()
