@@ -20,7 +20,6 @@ from shared.core.spec import JobSpec, spec_sha256, to_document
 from shared.core.stages import Event, Stage, can
 from shared.errors import ControlPlaneError
 
-
 UNBOUNDED: Final = Bounds()
 
 

@@ -56,6 +56,15 @@ def test_people_are_read_in_small_letters() -> None:
         pytest.param({"admins": "root@x.y"}, "cloud.admins: expected a list", id="admins a text"),
         pytest.param({"admin": []}, "did you mean cloud.admins", id="near name"),
         pytest.param({"teams": {"a": {}}}, "worker_account: is missing", id="no account"),
+        *(
+            pytest.param(
+                {"teams": {name: {"worker_account": "a@p.iam"}}},
+                f"cloud.teams: expected names of 2 to 40 small letters, digits, dashes,"
+                f" found {name!r}",
+                id=f"team {name!r}",
+            )
+            for name in ("../text", "Vision", "a/b", "", "v", "vision-")
+        ),
     ],
 )
 def test_wrong_people_are_refused(written: Mapping[str, Any], message: str) -> None:

@@ -91,7 +91,7 @@ def test_the_account_outlives_a_preemption(cloud: Cloud) -> None:
 def test_documents_of_the_version_before_are_read(world: World) -> None:
     """They know neither accounts nor addresses, and their job goes on."""
     world.run_job()
-    new = {"owner_email", "owner_subject", "worker_account", "email", "subject"}
+    new = {"owner_email", "owner_subject", "worker_account", "email", "subject", "folder"}
     for path in (f"jobs/{JOB}", f"slices/{world.job().slice}", "owners/ada"):
         document = world.store.get(path)
         assert document is not None

@@ -338,7 +338,7 @@ def test_terraform_is_asked_for_its_outputs(
     assert {"wiring", "installation", "cloud"} == set(found)
     assert not {"network", "audiences"} & set(found["cloud"])
     assert found["cloud"]["external_ips"] is False
-    assert "v@lab" == home_settings.load().google.people.account_of("ada@example.com")
+    assert "v@lab" == home_settings.load().google.people.bounds_of("ada@example.com").worker_account
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from shared.core.identity import (
     OWNER_CHARS_MAX,
     REMOVED,
     TOKEN_REFUSED,
+    Bounds,
     People,
     Person,
     Team,
@@ -192,18 +193,20 @@ def test_owner_team_and_admins_may(person: Person, holder: Person, *, may: bool)
 
 
 @pytest.mark.parametrize(
-    "member, account",
+    "member, account, folder",
     [
-        pytest.param("ada@example.com", "Vision@p.iam", id="member"),
-        pytest.param("ADA@example.com", "Vision@p.iam", id="capitals"),
-        pytest.param("eve@example.com", "text@p.iam", id="another team"),
-        pytest.param("who@example.com", "common@p.iam", id="no team"),
-        pytest.param("", "common@p.iam", id="nobody"),
+        pytest.param("ada@example.com", "Vision@p.iam", "teams/vision/", id="member"),
+        pytest.param("ADA@example.com", "Vision@p.iam", "teams/vision/", id="capitals"),
+        pytest.param("eve@example.com", "text@p.iam", "teams/text/", id="another team"),
+        pytest.param("who@example.com", "common@p.iam", "", id="no team"),
+        pytest.param("", "common@p.iam", "", id="nobody"),
     ],
 )
-def test_the_settings_say_the_account(member: str, account: str) -> None:
-    """A team's own, or the common one."""
-    assert account == PEOPLE.account_of(member)
+def test_the_settings_say_the_account_and_the_folder(
+    member: str, account: str, folder: str
+) -> None:
+    """A team's own, or the common ones."""
+    assert Bounds(account, folder) == PEOPLE.bounds_of(member)
 
 
 def test_worker_accounts_are_known_in_small_letters() -> None:

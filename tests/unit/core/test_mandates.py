@@ -9,10 +9,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shared.core.mandates import attempt_token, bid_token, render, sequence_of
+from shared.core.mandates import (
+    Place,
+    agent_config,
+    attempt_token,
+    bid_token,
+    render,
+    sequence_of,
+)
 from shared.core.situation import Situation
 from shared.core.slices import Mandate
-from tests.unit.core.situations import SCENES, later, newest, running
+from tests.unit.core.situations import SCENES, bid_of, later, newest, running
 
 SECRET = b"a secret"
 
@@ -85,6 +92,21 @@ def test_tokens_of_attempts_and_bids_differ_unless_they_stand_for_the_same(
     assert same == (attempt_token(SECRET, job, number) == attempt_token(SECRET, other, another))
     assert attempt_token(SECRET, job, number) != bid_token(SECRET, job, number, "")
     assert attempt_token(SECRET, job, number) != attempt_token(b"other", job, number)
+
+
+def test_a_teams_hosts_are_told_of_its_folder_only() -> None:
+    """Mandate, spec, logs and code: what a host looks for it looks for there."""
+    now, folder = running(), "teams/vision/"
+    slice_ = replace(now.slice, folder=folder)
+    place = Place("project", "bucket", "topic")
+
+    config = json.loads(agent_config(slice_, newest(now), bid_of(now), place, now.policy))
+    order = json.loads(render(slice_, newest(now), SECRET))
+
+    assert folder == config["folder"]
+    assert f"{folder}control/mandates/slice001/g2.json" == config["mandate"]
+    sha256 = now.served.spec_sha256
+    assert {"object": f"{folder}control/specs/{sha256}.json", "sha256": sha256} == order["spec"]
 
 
 def test_a_new_mandate_says_nothing_of_old_ones() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,11 +11,15 @@ from hypothesis import strategies as st
 from shared.core.names import (
     CLOUD_NAME_CHARS_MAX,
     cloud_name,
+    code_object,
     labels,
     log_prefix,
     mandate_object,
     parse_cloud_name,
     run_folder,
+    spec_object,
+    team_folder,
+    team_outputs,
 )
 
 CHARS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -72,6 +78,44 @@ def test_objects_of_different_things_never_share_a_name() -> None:
 
     assert len(set(names)) == len(names)
     assert all(name.endswith(("/", ".json")) for name in names)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(lambda folder: mandate_object("uid", 1, folder), id="mandate"),
+        pytest.param(lambda folder: spec_object("5", folder), id="spec"),
+        pytest.param(lambda folder: code_object("5", folder), id="code"),
+        pytest.param(lambda folder: log_prefix("j", 0, 1, folder=folder), id="logs"),
+        pytest.param(
+            lambda folder: team_outputs("gs://b/out", "b", folder).removeprefix("gs://b/"),
+            id="outputs",
+        ),
+    ],
+)
+def test_a_teams_objects_lie_below_its_folder(name: Callable[[str], str]) -> None:
+    """Under the same name as without a team, and no two teams' folders begin alike."""
+    common = name("")
+
+    assert f"teams/vision/{common}".rstrip("/") == name(team_folder("vision")).rstrip("/")
+    assert not name(team_folder("vision-2")).startswith(team_folder("vision"))
+    assert not common.startswith("teams/")
+
+
+@pytest.mark.parametrize(
+    "root, expected",
+    [
+        pytest.param("gs://b/out", "gs://b/teams/vision/out/", id="our bucket"),
+        pytest.param("gs://b/out/", "gs://b/teams/vision/out/", id="with a slash"),
+        pytest.param("gs://b", "gs://b/teams/vision/", id="all of our bucket"),
+        pytest.param("gs://b2/out", "gs://b2/out/teams/vision/", id="another bucket"),
+        pytest.param("/outputs", "/outputs/teams/vision/", id="a folder of the machine"),
+    ],
+)
+def test_a_team_writes_where_its_rights_are(root: str, expected: str) -> None:
+    """In our bucket rights are given by how a name begins."""
+    assert expected == team_outputs(root, "b", team_folder("vision"))
+    assert root == team_outputs(root, "b", "")
 
 
 @pytest.mark.parametrize("root", ["gs://bucket/outputs", "gs://bucket/outputs/"])

@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 from shared.core import ordering
+from shared.core.identity import Bounds
 from shared.core.model import Spent
 from shared.core.ordering import Again, Refused
 from shared.core.situation import Situation
-from shared.core.slices import Kind
-from shared.core.spec import spec_sha256
+from shared.core.slices import Kind, Slice
+from shared.core.spec import JobSpec, spec_sha256
 from shared.core.stages import TERMINAL, Stage
 from tests.unit.core.situations import (
     JOB,
@@ -34,6 +35,21 @@ def again(now: Situation, **changes: object) -> Situation:
     """Order a resume."""
     order = Again(now.served.attempt, None, None, presume_dead=False, is_rerun=False)
     return ordering.again(now, replace(order, **changes))  # type: ignore[arg-type]
+
+
+VISION = Bounds("vision@p", "teams/vision/")
+RESUME = Again(2, None, None, presume_dead=False, is_rerun=False)
+
+
+def owned() -> Slice:
+    """Give a free slice of a team."""
+    free = replace(running().slice, job="")
+    return replace(free, worker_account=VISION.worker_account, folder=VISION.folder)
+
+
+def take(bounds: Bounds) -> Slice:
+    """Put somebody's job on a team's slice."""
+    return ordering.take_slice(owned(), SPEC, "new", bounds)
 
 
 REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
@@ -58,6 +74,25 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
             replace(running().slice, job=""), spec_of(accelerator_type="v4-8"), "new"
         ),
         "slice hi-1 is a v4-16, not a v4-8",
+    ),
+    "another account": (
+        lambda: take(Bounds("text@p", VISION.folder)),
+        "slice hi-1 runs as vision@p, the job would as text@p: teams share no slices",
+    ),
+    "another account than the default one": (
+        lambda: take(Bounds()),
+        "slice hi-1 runs as vision@p, the job would as the project's default account: "
+        "teams share no slices",
+    ),
+    "another folder": (
+        lambda: take(Bounds("vision@p")),
+        "slice hi-1 reads and writes in teams/vision/, the job would in no team's folder: "
+        "teams share no slices",
+    ),
+    "resuming without its checkpoints": (
+        lambda: ordering.move(failed().served, owned(), SPEC, RESUME),
+        "job 1 kept its checkpoints in no team's folder and would go on in teams/vision/, "
+        "without them: rerun it, or name a copy as checkpoint_dir",
     ),
     "stopping what is over": (
         lambda: ordering.stop(cancelled(), kill=False),
@@ -189,6 +224,31 @@ def test_a_free_slice_is_taken_and_is_held_no_longer() -> None:
     taken = ordering.take_slice(slice_, spec_of(accelerator_type=None), JOB)
 
     assert (JOB, None) == (taken.job, taken.held_until)
+
+
+def test_a_slice_is_taken_by_its_own_team() -> None:
+    """Same account, same folder."""
+    assert "new" == take(VISION).job
+
+
+@pytest.mark.parametrize(
+    "changes, order, spec",
+    [
+        pytest.param({}, replace(RESUME, is_rerun=True), SPEC, id="a rerun begins anew"),
+        pytest.param({"attempt": -1}, RESUME, SPEC, id="nothing was written yet"),
+        pytest.param({}, RESUME, spec_of(checkpoint_dir="gs://b/copy"), id="a copy is named"),
+        pytest.param({"folder": VISION.folder}, RESUME, SPEC, id="its own team's slice"),
+    ],
+)
+def test_a_job_follows_its_slice_into_the_folder(
+    changes: dict[str, object], order: Again, spec: JobSpec
+) -> None:
+    """Where nothing of its own is lost by that."""
+    job = replace(failed().served, **changes)  # type: ignore[arg-type]
+
+    moved = ordering.move(job, owned(), spec, order)
+
+    assert (VISION.folder, owned().uid) == (moved.folder, moved.slice_uid)
 
 
 def test_a_slice_that_nobody_uses_is_let_go() -> None:
