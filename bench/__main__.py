@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-BENCHES = ("cli_start", "cold_start", "push_latency")
+BENCHES = ("cli_start", "cold_start", "operations", "push_latency")
 # Minutes, not seconds: only when named.
 LONG = ("preemption_storm",)
 

@@ -44,7 +44,8 @@ class Price:
     def cost(self, counts: Counts, *, is_free_tier: bool) -> float:
         """Return US dollars for a month's counts."""
         free = self.free if is_free_tier else 0.0
-        return max(0.0, getattr(counts, self.counted) - free) * self.usd / self.per
+        units: float = getattr(counts, self.counted)
+        return max(0.0, units - free) * self.usd / self.per
 
 
 PRICES: Final = (

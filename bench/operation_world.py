@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -177,7 +178,7 @@ class MeteredWorld(World):
         for host in self.farm.of(name):
             host.notice()
             self._poll_now(host)
-            self._in(AUDIT_S, lambda host=host: self._log_preemption(host))
+            self._in(AUDIT_S, partial(self._log_preemption, host))
         self._in(NOTICE_S, lambda: self.slices.preempt(name))
         self._in(SUSPEND_S, lambda: self.slices.suspend(name))
         self.run_until(self.runs_attempt(attempt + 1, job))

@@ -132,8 +132,11 @@ def as_text(measured: Measured) -> str:
 
 
 def as_json(measured: Measured) -> str:
-    """Write the same for programs, not rounded."""
-    counts = {name: asdict(found) for name, found in measured.rows.items()}
+    """Write the same for programs."""
+    counts = {
+        name: {column: round(value, 3) for column, value in asdict(found).items()}
+        for name, found in measured.rows.items()
+    }
     months = {
         name: {"usd": found.usd, "usd_with_free_tiers": found.usd_with_free_tiers}
         for name, found in measured.months.items()

@@ -78,7 +78,7 @@ def _adopt(asked: Asked, variables: tuple[str, ...]) -> None:
 def _fill_secrets(asked: Asked, variables: tuple[str, ...]) -> None:
     """Make the secrets before what reads them: a function does not start without."""
     targets = ("google_secret_manager_secret.token", "google_secret_manager_secret.webhook")
-    print("making the secrets first, still empty", flush=True)
+    print("the secrets first: functions do not start without them", flush=True)
     terraform("apply", "-auto-approve", *variables, *(f"-target={each}" for each in targets))
     for name in (f"{asked.prefix}-token", *_webhook_secrets("key")):
         if not _has_version(asked, name):

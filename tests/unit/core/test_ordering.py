@@ -81,18 +81,24 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "another account than the default one": (
         lambda: take(Bounds()),
-        "slice hi-1 runs as vision@p, the job would as the project's default account: "
-        "teams share no slices",
+        (
+            "slice hi-1 runs as vision@p, the job would as the project's default account: "
+            "teams share no slices"
+        ),
     ),
     "another folder": (
         lambda: take(Bounds("vision@p")),
-        "slice hi-1 reads and writes in teams/vision/, the job would in no team's folder: "
-        "teams share no slices",
+        (
+            "slice hi-1 reads and writes in teams/vision/, the job would in no team's folder: "
+            "teams share no slices"
+        ),
     ),
     "resuming without its checkpoints": (
         lambda: ordering.move(failed().served, owned(), SPEC, RESUME),
-        "job 1 kept its checkpoints in no team's folder and would go on in teams/vision/, "
-        "without them: rerun it, or name a copy as checkpoint_dir",
+        (
+            "job 1 kept its checkpoints in no team's folder and would go on in teams/vision/, "
+            "without them: rerun it, or name a copy as checkpoint_dir"
+        ),
     ),
     "stopping what is over": (
         lambda: ordering.stop(cancelled(), kill=False),
@@ -236,7 +242,7 @@ def test_a_slice_is_taken_by_its_own_team() -> None:
     [
         pytest.param({}, replace(RESUME, is_rerun=True), SPEC, id="a rerun begins anew"),
         pytest.param({"attempt": -1}, RESUME, SPEC, id="nothing was written yet"),
-        pytest.param({}, RESUME, spec_of(checkpoint_dir="gs://b/copy"), id="a copy is named"),
+        pytest.param({}, RESUME, spec_of(checkpoint_dir="gs://bucket/copy"), id="a copy is named"),
         pytest.param({"folder": VISION.folder}, RESUME, SPEC, id="its own team's slice"),
     ],
 )
