@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +16,8 @@ from sandbox import background
 _PROJECT: Final = Path(__file__).resolve().parent.parent
 _START_S: Final = 60.0
 _STOP_S: Final = 8.0
+# ``functions.ticks`` says what it does there.
+POKE: Final = signal.SIGUSR1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class Program:
 
 # The use cases in one process, and the functions as they are deployed.
 RUNNER: Final = Program("runner", "functions.runner")
-SERVED: Final = Program("served", "functions.served")
+SERVED: Final = Program("served", "functions.served", "the stand-in for Cloud Scheduler")
 # The same process as the runner, on a machine that is always on.
 BOX: Final = Program("runner", "functions.runner", "the box", "tpuctl box up")
 LOG_NAME: Final = RUNNER.log_name
@@ -74,6 +79,18 @@ def start(home: Path, endpoint: str, program: Program = RUNNER) -> RunnerInfo:
     except background.NotStartedError as error:
         raise CliError(
             f"{program.label} {error}", next_step=f"read {launch.log_path}, then: {program.up}"
+        ) from None
+
+
+def poke(info: RunnerInfo) -> None:
+    """Make a process begin its next tick now.  Raises CliError when it is another user's."""
+    try:
+        # It may have ended since it was found: whoever waits for the tick will see.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(info.pid, POKE)
+    except PermissionError:
+        raise CliError(
+            f"process {info.pid} is another user's", next_step="tpuctl poke, as that user"
         ) from None
 
 

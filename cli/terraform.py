@@ -15,6 +15,7 @@ OUTPUT: Final = "settings"
 STDIN: Final = "-"
 _CALL_S: Final = 120.0
 _TEXT_CHARS_MAX: Final = 300
+_ERROR: Final = "Error: "
 
 
 def read_settings(source: str) -> Mapping[str, Any]:
@@ -59,8 +60,8 @@ def _output(folder: Path) -> str:
         ) from None
     if done.returncode:
         raise CliError(
-            f"terraform in {folder}: {_first_line(done.stderr)}",
-            next_step=f"terraform -chdir={folder} init, then apply",
+            f"terraform in {folder}: {_complaint(done.stderr)}",
+            next_step="make plan with its PROJECT and REGION initialises terraform here",
         )
     return done.stdout
 
@@ -81,12 +82,13 @@ def _settings_in(text: str, source: str, folder: Path) -> Mapping[str, Any]:
             return settings
     raise CliError(
         f"{source} has no output {OUTPUT}: nothing is applied, or it is another configuration",
-        next_step=f"terraform -chdir={folder} apply",
+        next_step=f"make deploy, or terraform -chdir={folder} apply",
     )
 
 
-def _first_line(text: str) -> str:
-    """Return what went wrong, without Terraform's frame around it."""
-    lines = [line.strip(" \t│╷╵") for line in text.splitlines()]
-    line = next((line for line in lines if line), "it gave no reason")
-    return line.removeprefix("Error: ")[:_TEXT_CHARS_MAX]
+def _complaint(text: str) -> str:
+    """Return what went wrong, without Terraform's frame and the warnings around it."""
+    lines = [line for line in (each.strip(" \t│╷╵") for each in text.splitlines()) if line]
+    errors = [line for line in lines if line.startswith(_ERROR)]
+    line = (errors or lines or ["it gave no reason"])[0]
+    return line.removeprefix(_ERROR)[:_TEXT_CHARS_MAX]

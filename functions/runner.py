@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from functions.ticks import Ticks
 from sandbox import background
 from shared import settings as home_settings
 from shared.adapters.sqlite_bus import SqliteBus
@@ -57,12 +58,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parse(sys.argv[1:] if arguments is None else arguments)
     _log_to_stderr()
     stop = threading.Event()
+    ticks = Ticks(stop)
+    ticks.listen()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
         settings = home_settings.load({**os.environ, "TPUCTL_HOME": str(options.home)})
         with _claimed(settings.home):
-            run(settings, options.endpoint, stop)
+            run(settings, options.endpoint, stop, ticks)
             log.info("runner down")
             logging.shutdown()
             # A handler that waits for the cloud may hold a thread: what it does is repeated.
@@ -72,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-def run(settings: Settings, endpoint: str, stop: threading.Event) -> None:
+def run(settings: Settings, endpoint: str, stop: threading.Event, ticks: Ticks) -> None:
     """Serve all subscriptions and the tick; return soon after ``stop`` is set."""
     # Google's libraries take a second: not for a home that is refused.
     from shared import wiring
@@ -80,7 +83,8 @@ def run(settings: Settings, endpoint: str, stop: threading.Event) -> None:
     app = wiring.open_app(settings, endpoint)
     local = wiring.open_local_bus(settings)
     local.release()
-    server = _Server(app, stop, _sources(settings, local), settings.wiring is Wiring.BOX)
+    is_box = settings.wiring is Wiring.BOX
+    server = _Server(app, stop, ticks, _sources(settings, local), is_box)
     server.check_unsealed()
     threads = server.threads()
     for thread in threads:
@@ -88,6 +92,7 @@ def run(settings: Settings, endpoint: str, stop: threading.Event) -> None:
     log.info("runner up: home %s, cloud %s", settings.home, endpoint or "Google")
     with background.announced(settings.home / "runner.json", endpoint=endpoint):
         stop.wait()
+        ticks.poke()
         deadline = time.monotonic() + STOP_S
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
@@ -123,6 +128,7 @@ class _Server:
 
     app: App
     stop: threading.Event
+    ticks: Ticks
     sources: Mapping[str, _Source]
     is_movable: bool = False
 
@@ -156,14 +162,14 @@ class _Server:
                 self.stop.wait(FAILED_PAUSE_S)
 
     def _tick_turn(self) -> Callable[[], None]:
-        """Make the turn that checks everything, then waits for the rest of the tick's period."""
+        """Make the turn that checks everything, then waits out its period, or for a poke."""
         from shared.app import health_check
 
         def turn() -> None:
-            begun = time.monotonic()
+            self.ticks.begin()
             self.check_unsealed()
             health_check.run(self.app)
-            self.stop.wait(max(0.0, self.app.policy.tick_s - (time.monotonic() - begun)))
+            self.ticks.pause(self.app.policy.tick_s)
 
         return turn
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from functions.ticks import Ticks
 from sandbox import background
 from shared import settings as home_settings
 from shared import wiring
@@ -89,18 +90,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(sys.argv[1:] if arguments is None else arguments)
     to_stderr()
     stop = threading.Event()
+    ticks = Ticks(stop)
+    ticks.listen()
+
+    def end(*_: object) -> None:
+        stop.set()
+        ticks.poke()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, end)
     try:
         settings = home_settings.load({**os.environ, HOME_VARIABLE: str(options.home)})
-        run(settings, options.endpoint, stop)
+        run(settings, options.endpoint, stop, ticks)
     except (ControlPlaneError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the last line tells why
         return 1
     return 0
 
 
-def run(settings: Settings, endpoint: str, stop: threading.Event) -> None:
+def run(settings: Settings, endpoint: str, stop: threading.Event, ticks: Ticks) -> None:
     """Start the functions, point the subscriptions at them, and tick until ``stop`` is set."""
     functions = [Served(name, _free_port(), _environ(settings, endpoint)) for name in FUNCTIONS]
     try:
@@ -110,18 +118,22 @@ def run(settings: Settings, endpoint: str, stop: threading.Event) -> None:
         wiring.declare(settings, {each.name: each.url for each in functions})
         log.info("six functions are served for %s", settings.home)
         with background.announced(settings.home / "served.json", endpoint=endpoint):
-            _tick_until(stop, functions, settings.policy.tick_s)
+            _tick_until(stop, ticks, functions, settings.policy.tick_s)
     finally:
         for each in functions:
             each.stop()
 
 
-def _tick_until(stop: threading.Event, functions: Sequence[Served], tick_s: float) -> None:
+def _tick_until(
+    stop: threading.Event, ticks: Ticks, functions: Sequence[Served], tick_s: float
+) -> None:
     """Fire the scheduler's request again and again; one at a time, as Cloud Scheduler does."""
     url = next(each.url for each in functions if each.name == TICK)
-    begun = time.monotonic()
-    while not stop.wait(max(0.0, tick_s - (time.monotonic() - begun))):
-        begun = time.monotonic()
+    while True:
+        ticks.pause(tick_s)
+        if stop.is_set():
+            return
+        ticks.begin()
         for each in functions:
             each.ensure()
         _fire(url)

@@ -126,7 +126,8 @@ def _guard_sentence(live: list[str], unknown: list[str]) -> str:
     said = []
     if live:
         more = f" and {len(live) - NAMES_MAX} more" if len(live) > NAMES_MAX else ""
-        said.append(f"{len(live)} slices live: {', '.join(live[:NAMES_MAX])}{more}")
+        words = "slice lives" if len(live) == 1 else "slices live"
+        said.append(f"{len(live)} {words}: {', '.join(live[:NAMES_MAX])}{more}")
     if unknown:
         said.append(f"slices may live where nothing could be listed: {', '.join(unknown)}")
     return "; ".join(said)

@@ -16,6 +16,7 @@ from shared.core.cloud import BidRequest as BidRequest
 from shared.core.cloud import CloudNode as CloudNode
 from shared.core.cloud import CloudRequest as CloudRequest
 from shared.core.cloud import Listing as Listing
+from shared.core.cloud import TickAttempt as TickAttempt
 from shared.core.identity import Person
 
 # What a field of a document may hold. Mappings have string keys; datetimes are aware, in UTC.
@@ -23,9 +24,6 @@ Value: TypeAlias = (
     "bool | int | float | str | datetime | Sequence[Value] | Mapping[str, Value] | None"
 )
 Fields: TypeAlias = Mapping[str, Value]
-
-
-# --- Store ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +132,6 @@ class Store(Protocol):
         ...
 
 
-# --- Bus --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Message:
     """What is published: bytes and string attributes."""
@@ -184,9 +179,6 @@ class Inbox(Protocol):
         ...
 
 
-# --- Blobs ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class Blob:
     """An object as it was read; ``generation`` is unique but has no order."""
@@ -225,9 +217,6 @@ class Blobs(Protocol):
     def list(self, prefix: str, *, after: str = "") -> list[BlobInfo]:
         """List the objects under a prefix by name, those past ``after`` only."""
         ...
-
-
-# --- SliceApi ---------------------------------------------------------------------------------
 
 
 class SliceApi(Protocol):
@@ -287,6 +276,18 @@ class Webhooks(Protocol):
         Raises Unavailable for every answer but 2xx and for none; RateLimited when the webhook
         asks for time. Neither names the address.
         """
+        ...
+
+
+class Ticker(Protocol):
+    """What begins ticks in the cloud: at its own times, and when it is told to."""
+
+    def fire(self) -> None:
+        """Begin one now.  Raises InvalidRequest, NotAuthorized, RateLimited, Unavailable."""
+        ...
+
+    def last_attempt(self) -> TickAttempt | None:
+        """Say when it last did and what came of it; None if never.  Raises as ``fire``."""
         ...
 
 

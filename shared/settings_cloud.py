@@ -12,7 +12,7 @@ from shared.errors import SpecError
 
 _PROJECT = re.compile(r"[a-z][a-z0-9-]{4,28}[a-z0-9]")
 # It names a folder of the bucket.
-_TEAM = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]")
+_TEAM = re.compile(r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?")
 _PREFIX = re.compile(r"[a-z][a-z0-9-]{0,18}[a-z0-9]")
 
 
@@ -124,7 +124,7 @@ def _teams(where: str, value: object) -> Mapping[str, TeamSettings]:
     for name, team in teams.items():
         if not _TEAM.fullmatch(name):
             raise SpecError(
-                where, f"expected names of 2 to 40 small letters, digits, dashes, found {name!r}"
+                where, f"expected names of 1 to 40 small letters, digits, dashes, found {name!r}"
             )
         for member in _lower(team.members):
             if member in team_of:

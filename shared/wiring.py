@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shared.core.identity import People
+from shared.errors import SpecError
 from shared.late import Port, late
-from shared.ports import Blobs, Bus, Identity, Inbox, SliceApi, Store, Webhooks
+from shared.ports import Blobs, Bus, Identity, Inbox, SliceApi, Store, Ticker, Webhooks
 from shared.settings import Settings, Wiring
 from shared.topology import BOX_REPORTS, EMBEDDED_SUBSCRIPTIONS, SUBSCRIPTIONS, Topic
 
@@ -116,6 +117,19 @@ def declare(settings: Settings, urls: Mapping[str, str]) -> None:
     pubsub_setup.declare(
         cloud.project, cloud.prefix, SUBSCRIPTIONS, push_endpoints=urls, emulator=found.pubsub
     )
+
+
+def open_ticker(settings: Settings) -> Ticker:
+    """Open the scheduler job that begins ticks in the google wiring; elsewhere a process does.
+
+    Raises SpecError without a region, NotAuthorized without credentials.
+    """
+    from shared.adapters import scheduler
+
+    cloud = settings.google
+    if not cloud.region:
+        raise SpecError("cloud.region", "is missing: the scheduler job is in one")
+    return scheduler.connect(cloud.project, cloud.region, cloud.prefix)
 
 
 def open_blobs(settings: Settings, endpoint: str = "") -> Blobs:

@@ -302,13 +302,14 @@ def until(
     what: Callable[[], str] = lambda: "it",
     *,
     patience_s: float = PATIENCE_S,
+    every_s: float = _PAUSE_S,
 ) -> T:
     """Return the first thing that the probe finds; give up after a while and say what is."""
     deadline = time.monotonic() + patience_s
     pause = threading.Event()
     while not (found := probe()):
         assert time.monotonic() < deadline, f"not within {patience_s:.0f} s: {what()}"
-        pause.wait(_PAUSE_S)
+        pause.wait(every_s)
     return found
 
 

@@ -42,6 +42,8 @@ WRITERS: Final = 8
 # Redeliveries come after two seconds at the earliest.
 REST_S: Final = 5.0
 STORM_S: Final = 120.0
+# Looking costs the emulators time that the storm needs.
+LOOK_S: Final = 1.0
 LIVE: Final = Query("slices", (Where("live", "==", value=True),), limit=10_000)
 _SLICE: Final = "digits-1"
 
@@ -148,6 +150,7 @@ def storm(settings: Settings, endpoint: str, count: int, folder: Path, seed: int
         lambda: len(_created(endpoint)) >= count,
         lambda: f"{len(_created(endpoint))} of {count} were asked for anew",
         patience_s=STORM_S + count,
+        every_s=LOOK_S,
     )
     seconds = time.monotonic() - begun
     _wait_for_rest(settings)
@@ -182,7 +185,7 @@ def _wait_for_rest(settings: Settings) -> None:
             seen[0], since[0] = now, time.monotonic()
         return time.monotonic() - since[0] > REST_S
 
-    until(at_rest, patience_s=STORM_S)
+    until(at_rest, patience_s=STORM_S, every_s=LOOK_S)
 
 
 def _created(endpoint: str) -> Mapping[str, int]:

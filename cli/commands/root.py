@@ -38,6 +38,9 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "stop": Entry("cli.commands.stop", "stop", "Stop a job; it can be resumed later."),
     "resume": Entry("cli.commands.again", "resume", "Go on from the newest checkpoint."),
     "rerun": Entry("cli.commands.again", "rerun", "Start again from the first step."),
+    "poke": Entry(
+        "cli.commands.poke", "poke", "Wake the checks now instead of at the next minute."
+    ),
     "grant": Entry("cli.commands.grant", "app", "What may be used without paying."),
     "slice": Entry("cli.commands.slices", "app", "List and release TPU slices."),
     "init": Entry(

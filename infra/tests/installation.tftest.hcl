@@ -149,3 +149,29 @@ run "logs_are_kept_unless_told" {
     error_message = "Something else than logs is deleted."
   }
 }
+
+run "logs_of_teams_are_deleted_too" {
+  command = plan
+  variables {
+    log_days = 30
+    teams    = { text = { members = ["eve@example.com"] } }
+  }
+
+  assert {
+    condition     = one([for rule in google_storage_bucket.data.lifecycle_rule : toset(one(rule.condition).matches_prefix) if one(rule.action).type == "Delete"]) == toset(["logs/", "teams/text/logs/"])
+    error_message = "A team's logs stay, or something else than logs is deleted."
+  }
+}
+
+run "a_member_of_a_team_has_its_folder_only" {
+  command = plan
+  variables {
+    teams = { text = { members = ["eve@example.com"] } }
+    users = ["user:eve@example.com", "user:bob@example.com"]
+  }
+
+  assert {
+    condition     = alltrue([for key, right in google_storage_bucket_iam_member.user : strcontains(one(right.condition).expression, "/objects/teams/text/") == startswith(key, "user:eve@")])
+    error_message = "A member reaches another folder, or somebody else the team's."
+  }
+}

@@ -79,6 +79,12 @@ run "team_called_default" {
   expect_failures = [var.teams]
 }
 
+run "too_many_teams" {
+  command = plan
+  variables { teams = { for index in range(20) : "team-${index}" => { members = [] } } }
+  expect_failures = [var.teams]
+}
+
 run "team_member_without_address" {
   command = plan
   variables { teams = { vision = { members = ["ada"] } } }

@@ -12,8 +12,9 @@ from shared.app.instances import find
 from shared.app.messages import wake_recovery
 from shared.app.perform import Mark
 from shared.app.settle import settle
-from shared.core.audit import NEWS_S, Instance, Meaning, Word, classify, parse
+from shared.core.audit import NEWS_S, Meaning, Word, classify, parse
 from shared.core.capacity import take_announcement, take_word
+from shared.core.instances import Instance
 from shared.core.names import parse_cloud_name
 from shared.core.situation import Situation
 from shared.log import get

@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from shared.app.context import App
-from shared.core.audit import Instance, instance_of
 from shared.core.codec import from_fields, to_fields
 from shared.core.hosts import Host
+from shared.core.instances import Instance, instance_of
 from shared.ports import Create, Document, Replace, Write
 
 # Of VMs that are gone for so long nothing is logged any more.

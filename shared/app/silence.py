@@ -7,18 +7,21 @@ do reports come through, and is it this slice that is silent, or everybody?
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from shared.app.context import App
 from shared.app.stored import host_of
-from shared.core.codec import from_fields
+from shared.core.codec import from_fields, to_fields
 from shared.core.hosts import Host
 from shared.core.slices import Slice
-from shared.errors import Unreadable
+from shared.errors import Conflict, Unreadable
 from shared.log import get
-from shared.ports import Query, Where
+from shared.ports import Create, Query, Replace, Where
 
 CANARY = "control/canary"
+SILENCE = "control/silence"
 SLICES_MAX = 1000
 # 64 hosts, and the generations that are still being deleted.
 HOSTS_MAX = 1000
@@ -49,12 +52,51 @@ def _are_canaries_fresh(app: App, now: datetime) -> bool:
     return quiet <= canary_gap(app) and (now - since).total_seconds() >= app.policy.canary_s
 
 
-def _are_most_silent(app: App, now: datetime) -> bool:
-    """More than half of all hosts, of more than one slice: then something between us is broken.
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many hosts serve, how many of them are silent, and in how many slices."""
 
-    Asked only when a host is silent, because it reads the hosts of all slices.
+    hosts: int = 0
+    silent: int = 0
+    slices: int = 0
+
+    @property
+    def is_most(self) -> bool:
+        """More than half, of more than one slice: then something between us is broken."""
+        return self.slices > 1 and self.silent >= SILENT_MIN and 2 * self.silent > self.hosts
+
+
+def _are_most_silent(app: App, now: datetime) -> bool:
+    """Ask about all hosts; only when one is silent, and not once for each that is.
+
+    A count is good for a tick when it says that most are silent, which leaves everything as it
+    is, and for a moment when it says that they are not.
     """
-    silent, count, slices = 0, 0, 0
+    document = app.store.get(SILENCE)
+    if document is not None:
+        last = from_fields(Count, document.fields)
+        good_s = app.policy.tick_s / (1 if last.is_most else 6)
+        if (document.read_at - document.updated_at).total_seconds() < good_s:
+            return last.is_most
+    count = _count(app, now)
+    fields = {"summary": _said(count), "at": now, **to_fields(count)}
+    # Whoever counted at the same time counted the same.
+    with suppress(Conflict):
+        app.store.commit(
+            [Replace(SILENCE, fields, document.token) if document else Create(SILENCE, fields)]
+        )
+    if count.is_most:
+        _log.error("%s: nobody is given up", _said(count))
+    return count.is_most
+
+
+def _said(count: Count) -> str:
+    return f"{count.silent} of {count.hosts} hosts are silent, in {count.slices} slices"
+
+
+def _count(app: App, now: datetime) -> Count:
+    """Read the hosts of all slices."""
+    count = Count()
     query = Query("slices", (Where("live", "==", True),), limit=SLICES_MAX)  # noqa: FBT003
     for document in app.store.query(query):
         try:
@@ -63,11 +105,10 @@ def _are_most_silent(app: App, now: datetime) -> bool:
             continue  # the tick says so
         hosts = _serving(slice_, _hosts_of(app, slice_))
         quiet = len(_silent(app, hosts, now))
-        silent, count, slices = silent + quiet, count + len(hosts), slices + (quiet > 0)
-    if slices < 2 or silent < SILENT_MIN or 2 * silent <= count:  # noqa: PLR2004 - half; several
-        return False
-    _log.error("%d of %d hosts are silent together: nobody is given up", silent, count)
-    return True
+        count = Count(
+            count.hosts + len(hosts), count.silent + quiet, count.slices + (1 if quiet else 0)
+        )
+    return count
 
 
 def _hosts_of(app: App, slice_: Slice) -> list[Host]:

@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from shared.core.causes import Cause
+from shared.core.instances import INSTANCE
 from shared.errors import InvalidRequest
 
 # Cloud Logging keeps no entry over 256 KiB; written as JSON it may be larger.
@@ -46,19 +47,18 @@ _READS = ("Get", "List", "Fetch", "get", "list", "fetch")
 
 _LOG = re.compile(r"projects/([^/]+)/logs/cloudaudit\.googleapis\.com(?:%2F|/)\w+")
 _LOG_ENDS = ("system_event", "activity")
-_INSTANCE = re.compile(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?")
 _VM = re.compile(r"projects/([^/]+)/zones/([^/]+)/instances/([^/]+)")
 _NODE = re.compile(r"projects/([^/]+)/locations/([^/]+)/(?:nodes|queuedResources)/([^/]+)")
 _WHERE_CHARS_MAX = 100
 
 Name = Annotated[str, Field(max_length=2048)]
-_TIME = TypeAdapter(AwareDatetime)
+_TIME = TypeAdapter(AwareDatetime, config=ConfigDict(defer_build=True))
 
 
 class _Part(BaseModel):
     """Fields that nobody here reads are ignored, whatever Google puts into them."""
 
-    model_config = ConfigDict(frozen=True, strict=True)
+    model_config = ConfigDict(frozen=True, strict=True, defer_build=True)
 
 
 class _Status(_Part):
@@ -73,8 +73,8 @@ class _Payload(_Part):
     service: Name = Field(default="", alias="serviceName")
     method: Name = Field(default="", alias="methodName")
     resource: Name = Field(default="", alias="resourceName")
-    status: _Status = _Status()
-    metadata: _Metadata = _Metadata()
+    status: _Status = Field(default_factory=_Status)
+    metadata: _Metadata = Field(default_factory=_Metadata)
 
 
 class _Resource(_Part):
@@ -87,7 +87,7 @@ class Entry(_Part):
     log: Name = Field(alias="logName")
     at: AwareDatetime = Field(alias="timestamp")
     payload: _Payload = Field(alias="protoPayload")
-    resource: _Resource = _Resource()
+    resource: _Resource = Field(default_factory=_Resource)
 
     @property
     def method(self) -> str:
@@ -115,19 +115,6 @@ class Word:
     cause: Cause | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """Which host a VM is, as the document that is found by the VM's name says it."""
-
-    slice: str
-    slice_uid: str
-    generation: int
-    bid: str
-    host: int
-    summary: str
-    expires_at: datetime
-
-
 def parse(data: bytes) -> Entry:
     """Read an entry.  Raises InvalidRequest with the first field that is wrong."""
     if len(data) > ENTRY_BYTES_MAX:
@@ -151,12 +138,6 @@ def classify(entry: Entry, project: str) -> Word | None:
     return _of_vm(entry, zone=found[2], name=found[3])
 
 
-def instance_of(hostname: str) -> str:
-    """Return the name of the VM that calls itself so, "" where that can be no VM's name."""
-    label = hostname.partition(".")[0]
-    return label if _INSTANCE.fullmatch(label) else ""
-
-
 def _is_of(entry: Entry, project: str, owner: str) -> bool:
     """Believe the two logs of what was done in this very project, and no other.
 
@@ -171,7 +152,7 @@ def _is_of(entry: Entry, project: str, owner: str) -> bool:
 
 
 def _of_vm(entry: Entry, *, zone: str, name: str) -> Word | None:
-    if not _INSTANCE.fullmatch(name):
+    if not INSTANCE.fullmatch(name):
         return None
     if entry.method in _LOSSES:
         detail, cause = f"audit log: {entry.method}", _LOSSES[entry.method]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,14 @@ class CloudRequest:
     initiator: str
     nodes: tuple[CloudNode, ...]
     labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TickAttempt:
+    """When the cloud last began a tick, and how that failed: the name of a status, "" if not."""
+
+    at: datetime
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,10 @@ def eventually(look: Callable[[], Found | None], *, timeout_s: float = 15.0) -> 
 
 
 class Cloud:
-    """What one host can see of Google."""
+    """What one host can see of Google; its mandate lies in ``folder``."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str = "") -> None:
+        self.folder = folder
         self.changed = threading.Condition()
         self.objects: dict[str, bytes] = {}
         self.snapshots: list[Json] = []
@@ -103,7 +104,7 @@ class Cloud:
             "grace_s": 5,
             "tokens": {"bids": {"b0": BID_TOKEN}, "attempt": None},
         }
-        self.put(MANDATE, json.dumps({**mandate, **fields}).encode())
+        self.put(self.folder + MANDATE, json.dumps({**mandate, **fields}).encode())
         self.change(attributes={"tpuctl-bell": str(self._sequence)})
         return self._sequence
 
@@ -188,14 +189,14 @@ def children(pid: int) -> list[int]:
 
 
 @contextmanager
-def running_cloud(**config: object) -> Iterator[Cloud]:
-    """Run a cloud whose only host is configured for quick tests."""
-    cloud = Cloud()
+def running_cloud(folder: str = "", **config: object) -> Iterator[Cloud]:
+    """Run a cloud whose only host is configured for quick tests; it may be of a team."""
+    cloud = Cloud(folder)
     fields = {
         "version": 1,
         "project": "sandbox",
         "bucket": BUCKET,
-        "mandate": MANDATE,
+        "mandate": folder + MANDATE,
         "topic": "reports",
         "slice": "s",
         "slice_uid": "uid",
@@ -209,6 +210,8 @@ def running_cloud(**config: object) -> Iterator[Cloud]:
         "log_s": 0.2,
         "supervise_s": 5,
     }
+    if folder:
+        config["folder"] = folder
     cloud.attributes = {
         "agent-worker-number": "0",
         "worker-network-endpoints": "x:8470:127.0.0.1",

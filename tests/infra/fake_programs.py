@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from infra import lifecycle
+from infra import lifecycle, prepare
 
 ASKED = ("--project=example-project", "--region=europe-west4", "--zones=europe-west4-b")
 REGIONS = [{"name": f"projects/p/locations/{each}"} for each in ("europe-west4", "us-central1")]
@@ -59,6 +60,15 @@ class Programs:
         """Have commands that match fail."""
         self.answer(pattern, complains=complains, code=1)
 
+    def answer_deployed(self, **outputs: object) -> None:
+        """Answer as where it is deployed, and no slice lives; ``outputs`` are terraform's."""
+        found = {name: {"value": value} for name, value in {**OUTPUTS, **outputs}.items()}
+        self.answer("terraform .* output -json", json.dumps(found))
+        self.answer("terraform .* state list", f"{BUCKET}\n{DATABASE}\n")
+        self.answer("secrets versions list", "1\n")
+        self.answer("buckets describe", "there\n")
+        self.answer(QUEUED, "[]")
+
     @property
     def calls(self) -> list[str]:
         """All commands so far, in order."""
@@ -92,6 +102,18 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     monkeypatch.setenv("PATH", os.pathsep.join([str(folder / "bin")]))
     programs = Programs(folder)
     programs.answer("never asked")
+    return programs
+
+
+def install_empty(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
+    """Put both programs on PATH, alone, in an empty project; what is written lands in a folder."""
+    programs = install(folder, monkeypatch)
+    for module in (prepare, lifecycle):
+        monkeypatch.setattr(module, "ZIP", folder / "functions.zip")
+    monkeypatch.setattr(lifecycle, "INFRA", folder)
+    programs.answer("regions list", json.dumps(REGIONS))
+    programs.fails("buckets describe", "ERROR: gs://b not found: 404.")
+    programs.fails("firestore databases describe", "ERROR: NOT_FOUND")
     return programs
 
 

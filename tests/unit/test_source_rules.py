@@ -19,7 +19,7 @@ SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatus
 # Who is asked in an adapter, and which of its methods ask nobody.
 CLIENTS = {"client", "publisher", "subscriber", "_client", "_bucket", "blob"}
 LOCAL_METHODS = {"bucket", "blob"}
-GOOGLE = {"firestore.py", "pubsub.py", "pubsub_setup.py", "storage.py", "tpu.py"}
+GOOGLE = {"firestore.py", "pubsub.py", "pubsub_setup.py", "scheduler.py", "storage.py", "tpu.py"}
 # What calls may hand over as ``**name`` in place of a timeout of their own.
 LIMITS = {"_CALL": tpu._CALL, "_READ": firestore._READ, "_WRITE": firestore._WRITE}
 LIMITS["calls.CALL"] = pubsub_calls.CALL

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from shared.app.relay import outbox_write
-from shared.core.audit import instance_of
+from shared.core.instances import instance_of
 from shared.core.mandates import attempt_token, bid_token
 from shared.ports import Message
 from shared.topology import Topic

@@ -2,9 +2,14 @@
 
 import json
 
+from pytest_mock import MockerFixture
+
+from shared.app.messages import wake_launch
+from shared.app.silence import SILENCE
 from shared.core.causes import Cause
 from shared.core.stages import Stage
 from shared.ports import Delivery
+from shared.topology import Topic
 from tests.unit.app.records import JOB
 from tests.unit.app.world import OTHER_JOB, World
 
@@ -117,3 +122,19 @@ def test_one_silent_slice_of_two_is_replaced(world: World) -> None:
     world.tick_until(world.runs_attempt(1))
 
     assert [2, 1] == [world.slice(job).generation for job in (JOB, OTHER_JOB)]
+
+
+def test_mass_silence_is_counted_once_a_tick_and_not_once_a_slice(
+    world: World, mocker: MockerFixture
+) -> None:
+    """A thousand silent slices would read a thousand slices each."""
+    two_jobs(world)
+    for host in world.farm.living[1:]:
+        host.is_mute = True
+    world.ticks(world.policy.silent_host_s + 5.0)
+    asked = mocker.spy(world.store, "query")
+    for _ in range(10):
+        world.publish(Topic.LAUNCHES, wake_launch(world.slice(OTHER_JOB).name, "look").message())
+
+    assert 1 >= sum(call.args[0].collection == "slices" for call in asked.call_args_list)
+    assert "3 of 4 hosts are silent, in 2 slices" == world.fields(SILENCE)["summary"]

@@ -13,6 +13,7 @@ import pytest
 from pytest_mock import MockerFixture, MockType
 
 from functions import runner
+from functions.ticks import Ticks
 from shared import settings as home_settings
 from shared import wiring
 from shared.adapters.sqlite_bus import SqliteBus
@@ -101,7 +102,7 @@ def box(home: Path, cloud: Cloud, mocker: MockerFixture) -> Iterator[Box]:
     receive = mocker.patch.object(push, "receive", return_value=Answer())
     tick = mocker.patch.object(health_check, "run")
     stop, local = threading.Event(), wiring.open_local_bus(settings)
-    thread = threading.Thread(target=runner.run, args=(settings, "", stop))
+    thread = threading.Thread(target=runner.run, args=(settings, "", stop, Ticks(stop)))
     thread.start()
     until((home / "runner.json").exists)
     yield Box(cloud, local, receive, tick)

@@ -375,6 +375,11 @@ def test_outputs_can_come_from_a_pipe(
             ": Backend initialization required",
             id="not initialised",
         ),
+        pytest.param(
+            ("", 1, "There are problems:\n╷\n│ Warning: no file\n╵\n\nError: Backend changed\n"),
+            ": Backend changed",
+            id="a warning first",
+        ),
     ],
 )
 def test_terraform_that_tells_nothing_is_one_line(

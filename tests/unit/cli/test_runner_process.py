@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,11 +12,12 @@ import pytest
 from pytest_mock import MockerFixture
 
 from functions import runner
+from functions.ticks import Ticks
 from shared import wiring
 from shared.adapters.sqlite_bus import SqliteBus
 from shared.app import health_check, push
 from shared.app.push import Answer
-from shared.core.policy import EMBEDDED
+from shared.core.policy import EMBEDDED, Policy
 from shared.ports import Delivery, Message
 from shared.topology import Topic
 from tests.unit.cli.stage import PATIENCE_S, Installed
@@ -27,6 +28,7 @@ class Served:
     """A runner whose functions are ours."""
 
     bus: SqliteBus
+    pauses: Ticks = field(default_factory=lambda: Ticks(threading.Event()))
     answers: Callable[[Delivery], Answer] = field(default=lambda _: Answer())
     got: list[tuple[str, bytes, int]] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -58,15 +60,21 @@ class Served:
 
 
 @pytest.fixture
-def served(installed: Installed, mocker: MockerFixture) -> Iterator[Served]:
+def policy() -> Policy:
+    """Tick often."""
+    return EMBEDDED
+
+
+@pytest.fixture
+def served(installed: Installed, mocker: MockerFixture, policy: Policy) -> Iterator[Served]:
     """Run a runner in a thread."""
     found = Served(installed.bus)
-    app = SimpleNamespace(policy=EMBEDDED)
-    mocker.patch.object(wiring, "open_app", return_value=app)
+    mocker.patch.object(wiring, "open_app", return_value=SimpleNamespace(policy=policy))
     mocker.patch.object(push, "receive", side_effect=found.receive)
     mocker.patch.object(health_check, "run", side_effect=found.run)
     stop = threading.Event()
-    arguments: tuple[Any, ...] = (installed.settings, "http://127.0.0.1:9", stop)
+    found.pauses = Ticks(stop)
+    arguments: tuple[Any, ...] = (installed.settings, "http://127.0.0.1:9", stop, found.pauses)
     thread = threading.Thread(target=runner.run, args=arguments)
     thread.start()
     yield found
@@ -159,3 +167,13 @@ def test_leases_of_an_earlier_life_are_released(
     served: Served = request.getfixturevalue("served")
 
     served.until(lambda: ("launch", b"1", 2) in served.got)
+
+
+@pytest.mark.parametrize("policy", [replace(EMBEDDED, tick_s=3600.0)], ids=["one tick an hour"])
+def test_poke_is_answered_by_a_tick_before_its_time(served: Served) -> None:
+    """However long the pause is."""
+    served.until(lambda: served.ticks == 1)
+
+    served.pauses.poke()
+
+    served.until(lambda: served.ticks == 2)

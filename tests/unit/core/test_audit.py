@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shared.core.audit import ENTRY_BYTES_MAX, Meaning, Word, classify, instance_of, parse
+from shared.core.audit import ENTRY_BYTES_MAX, Meaning, Word, classify, parse
 from shared.core.causes import Cause
+from shared.core.instances import instance_of
 from shared.errors import InvalidRequest
 from tests.audit_entries import (
     HOST_ERROR,

@@ -18,11 +18,11 @@ from shared.core.audit import (
     ENTRY_BYTES_MAX,
     NEWS_S,
     Entry,
-    Instance,
     Meaning,
     classify,
     parse,
 )
+from shared.core.instances import Instance
 from tests.unit.docs.tables import fields, page, rows, words
 
 PAGE = page("audit-events.md")

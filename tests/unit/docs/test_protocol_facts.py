@@ -10,10 +10,11 @@ import pytest
 from shared.app.audit import _mark
 from shared.app.perform import _without_mandate
 from shared.core import ordering
-from shared.core.audit import Instance, classify, parse
+from shared.core.audit import classify, parse
 from shared.core.causes import Cause
 from shared.core.codec import from_fields
 from shared.core.decide import decide
+from shared.core.instances import Instance
 from shared.core.observe import absent, never_came, seen
 from shared.core.situation import Situation
 from shared.core.slices import Bid, BidStage, View

@@ -78,6 +78,25 @@ def test_a_mandate_is_read_in_the_words_of_the_protocol() -> None:
 
 
 @pytest.mark.parametrize(
+    "written, folder",
+    [
+        pytest.param({"folder": "teams/vision/"}, "teams/vision/", id="of a team"),
+        pytest.param({"folder": ""}, "", id="of none"),
+        pytest.param({}, "", id="of the version before"),
+    ],
+)
+def test_a_config_says_in_which_folder_the_host_works(written: dict[str, str], folder: str) -> None:
+    """One that says nothing of it means the top of the bucket."""
+    names = ("project", "bucket", "mandate", "slice", "slice_uid", "bid")
+    config = dict.fromkeys(names, "x") | {"version": 1, "generation": 1, "hosts": 1}
+    machine = agent.Machine("node", 0, "w-0", BOOT, "10.0.0.1")
+
+    read = agent.parse_config(json.dumps({**config, **written}).encode(), machine)
+
+    assert folder == read.folder
+
+
+@pytest.mark.parametrize(
     "change",
     [
         pytest.param({"version": 2}, id="newer version"),
