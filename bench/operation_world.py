@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -37,6 +39,8 @@ from tests.fakes import FAKE_START
 from tests.unit.app.records import Condition
 from tests.unit.app.world import World
 
+# Thousands of commits that nobody needs after a crash: a disk would only make them slow.
+MEMORY: Final = Path("/dev/shm")  # noqa: S108 - the folder in it is temporary and our own
 FUNCTION_OF: Final = {each.name: each.function for each in SUBSCRIPTIONS}
 # What the cloud takes for a request, a boot, a delete, and the steps of a preemption.
 GRANT_S: Final = 300.0
@@ -52,6 +56,17 @@ SAVE_S: Final = 600.0
 OBJECTS_OF_A_JOB: Final = 2
 # Nothing here takes longer; more is a bug.
 EVENT_S_MAX: Final = 3600.0
+
+
+@contextmanager
+def metered_world() -> Iterator[MeteredWorld]:
+    """Make an installation over an empty cloud, and forget it."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        world = MeteredWorld(Path(folder))
+        try:
+            yield world
+        finally:
+            world.close()
 
 
 @dataclass(slots=True)

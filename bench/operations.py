@@ -7,24 +7,20 @@ which costs a second load, is not in it. Nor is what people read with the comman
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Final
 
 from bench.operation_counts import Counts
 from bench.operation_prices import AS_OF, DAYS, HOURS, JOBS, PREEMPTIONS_A_DAY, Bill, bill
-from bench.operation_world import MeteredWorld
+from bench.operation_world import MeteredWorld, metered_world
 from tests.unit.app.records import JOB
 
-# Thousands of commits that nobody needs after a crash: a disk would only make them slow.
-MEMORY: Final = Path("/dev/shm")  # noqa: S108 - the folder in it is temporary and our own
 HOUR_S: Final = 3600.0
 # Until canaries have a history, and until what follows an event is over.
 WARM_UP_S: Final = 600.0
 CALM_S: Final = 900.0
-MORE_JOBS: Final = ("job000000002", "job000000003")
+FURTHER_JOB: Final = "job000000002"
 COLUMNS: Final = {
     "reads": "reads",
     "writes": "writes",
@@ -73,12 +69,8 @@ class Measured:
 
 def measure() -> Measured:
     """Let some hours pass and count."""
-    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
-        world = MeteredWorld(Path(folder))
-        try:
-            return _measured(world)
-        finally:
-            world.close()
+    with metered_world() as world:
+        return _measured(world)
 
 
 def _measured(world: MeteredWorld) -> Measured:
@@ -94,16 +86,13 @@ def _measured(world: MeteredWorld) -> Measured:
     world.run(CALM_S)
     running = on_top(world.counted(lambda: world.run(HOUR_S)))
     preemption = on_top(world.counted(lambda: world.preempt(JOB)))
-    for job in MORE_JOBS:
-        world.start(job)
+    world.start(FURTHER_JOB)
     world.run(CALM_S)
-    all_ = on_top(world.counted(lambda: world.run(HOUR_S)))
-    for job in MORE_JOBS:
-        world.end(job)
+    both = on_top(world.counted(lambda: world.run(HOUR_S)))
+    world.end(FURTHER_JOB)
     world.run(CALM_S)
     stop = on_top(world.counted(lambda: world.end(JOB)))
-    further = (all_ - running) * (1 / len(MORE_JOBS))
-    return Measured(idle, running, further, start, preemption, stop)
+    return Measured(idle, running, both - running, start, preemption, stop)
 
 
 def main(*, is_json: bool = False) -> int:

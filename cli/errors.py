@@ -25,6 +25,7 @@ _API_OFF: Final = re.compile(r"SERVICE_DISABLED|has not been used in project|it 
 _LOGGED_OUT: Final = re.compile(r"(?i)credentials|reauthenticat|unauthenticated")
 _ENABLE: Final = (
     "gcloud services enable firestore.googleapis.com pubsub.googleapis.com storage.googleapis.com"
+    " cloudscheduler.googleapis.com"
 )
 # By the name of a wiring.
 _PLACES: Final[Mapping[str, str]] = {

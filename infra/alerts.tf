@@ -145,7 +145,7 @@ resource "google_monitoring_alert_policy" "outbox_age" {
 
 resource "google_logging_metric" "jobs_failed" {
   description = "Jobs that failed for good."
-  filter      = "resource.type=\"cloud_run_revision\" AND resource.labels.service_name=\"${local.functions["alert"].service}\" AND jsonPayload.logger=\"tpuctl.alert\" AND jsonPayload.kind=\"failed\""
+  filter      = "resource.type=\"cloud_run_revision\" AND resource.labels.service_name=\"${local.functions["alert"].service}\" AND jsonPayload.logger=\"tpuctl.alert\" AND jsonPayload.event=\"JobFailed\""
   name        = "${var.prefix}/jobs_failed"
 
   metric_descriptor {

@@ -31,9 +31,6 @@ def poke(
     wait: Annotated[
         bool, typer.Option("--wait", help="Return when the checks have begun.")
     ] = False,
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.0, help="Give up waiting after this.")
-    ] = WAIT_S,
 ) -> None:
     """Wake the checks now instead of at the next minute."""
     installation = for_orders()
@@ -42,7 +39,7 @@ def poke(
     bell.ring()
     typer.echo(f"woke {bell.name}; {_told(before)}")
     if wait:
-        began = _next_tick(installation, bell, before, timeout)
+        began = _next_tick(installation, bell, before)
         typer.echo(f"a tick began at {tables.clock(began.at, began.read_at)}")
     typer.echo("next: tpuctl ps")
 
@@ -131,16 +128,14 @@ def _told(tick: _Tick | None) -> str:
     return f"the last tick began {tables.age(tick.at, tick.read_at)} ago"
 
 
-def _next_tick(
-    installation: Installation, bell: _Bell, before: _Tick | None, timeout_s: float
-) -> _Tick:
+def _next_tick(installation: Installation, bell: _Bell, before: _Tick | None) -> _Tick:
     """Wait until another tick than that one began.  Raises CliError when the time is up."""
-    deadline, pause = time.monotonic() + timeout_s, threading.Event()
+    deadline, pause = time.monotonic() + WAIT_S, threading.Event()
     # Its own time tells it apart: a tick that is cut short writes the document twice.
     while (found := _last_tick(installation)) is None or (before and found.at == before.at):
         if time.monotonic() >= deadline:
             raise CliError(
-                f"no tick began within {timeout_s:g} s; {_told(found)}{bell.complain()}",
+                f"no tick began within {WAIT_S:g} s; {_told(found)}{bell.complain()}",
                 next_step=bell.look,
                 code=TIMED_OUT,
             )

@@ -1,5 +1,6 @@
 """Calls of the program in this process, and an installation of their own."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,9 +8,21 @@ from pathlib import Path
 import pytest
 from pytest_mock import MockerFixture
 
+from cli import local_runner
 from cli.main import main
+from shared import wiring
 from tests.fakes import FakeBlobs
-from tests.unit.cli.stage import JOB_YAML, OWNER, Installed, Launch, Result, Tpuctl, write
+from tests.unit.cli.poked import CLOUD, FakeTicker, Woken
+from tests.unit.cli.stage import (
+    JOB_YAML,
+    OWNER,
+    PATIENCE_S,
+    Installed,
+    Launch,
+    Result,
+    Tpuctl,
+    write,
+)
 
 
 @pytest.fixture
@@ -50,6 +63,27 @@ def launch(installed: Installed) -> Iterator[Launch]:
     installed.pretend_up()
     with Launch(installed) as playing:
         yield playing
+
+
+@pytest.fixture
+def woken() -> Iterator[Woken]:
+    """Let this process stand for the one that is poked."""
+    found = Woken()
+    before = signal.signal(local_runner.POKE, found.hear)
+    yield found
+    signal.signal(local_runner.POKE, before)
+    for thread in found.threads:
+        thread.join(PATIENCE_S)
+
+
+@pytest.fixture
+def ticker(installed: Installed, mocker: MockerFixture) -> FakeTicker:
+    """Have a home in the google wiring whose documents are on this machine."""
+    write(installed.home / "settings.toml", f'wiring = "google"\n{CLOUD}')
+    found = FakeTicker()
+    mocker.patch.object(wiring, "open_store", return_value=installed.store)
+    mocker.patch.object(wiring, "open_ticker", return_value=found)
+    return found
 
 
 @pytest.fixture
