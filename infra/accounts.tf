@@ -44,6 +44,10 @@ locals {
       permissions = ["tpu.nodes.get", "tpu.nodes.list", "tpu.operations.get"]
       title       = "look at TPU slices"
     }
+    waker = {
+      permissions = ["cloudscheduler.jobs.get", "cloudscheduler.jobs.run"]
+      title       = "run a scheduler job now"
+    }
   }
   _tpu_roles = {
     health_check = "observer"

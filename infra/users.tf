@@ -1,5 +1,5 @@
-# People: they publish orders, upload code and specs, and read what became of them. In the
-# bucket a member of a team has the team's folder, and nothing else.
+# People: they publish orders, upload code and specs, read what became of them, and begin
+# ticks. In the bucket a member of a team has the team's folder, and nothing else.
 
 locals {
   _team_of = merge([
@@ -47,6 +47,16 @@ resource "google_project_iam_member" "user_documents" {
     expression = "resource.name == \"projects/${var.project}/databases/${google_firestore_database.this.name}\""
     title      = "the database of ${var.prefix}"
   }
+}
+
+# `tpuctl poke`. Cloud Scheduler knows neither rights on a single job nor conditions on its
+# name, and the smallest role of its own reads the project as well.
+resource "google_project_iam_member" "user_poke" {
+  for_each = local.users
+
+  member  = each.key
+  project = var.project
+  role    = "projects/${var.project}/roles/${google_project_iam_custom_role.this["waker"].role_id}"
 }
 
 resource "google_storage_bucket_iam_member" "user" {

@@ -25,15 +25,8 @@ from google.cloud.firestore_v1.types import write as writing
 from shared.adapters.document_rules import Prepared, collection_of, conflict_text, prepare
 from shared.adapters.firestore_codec import document_of, document_pb, timestamp_of
 from shared.adapters.firestore_query import by_path, query_pb
-from shared.adapters.google_errors import GOOGLE_ERRORS, failure_of
-from shared.errors import (
-    Conflict,
-    ControlPlaneError,
-    InvalidRequest,
-    NotAuthorized,
-    RateLimited,
-    Unavailable,
-)
+from shared.adapters.google_errors import GOOGLE_ERRORS, failure_of, meaning
+from shared.errors import Conflict, ControlPlaneError
 from shared.ports import Create, Delete, Document, Guard, Query, Replace, Write
 
 CALL_S: Final = 10.0
@@ -56,6 +49,9 @@ _WRITE: Final[dict[str, Any]] = {
         timeout=RETRY_S,
     ),
 }
+# How a commit says that a precondition does not hold.
+_CHANGED: Final = frozenset({"ALREADY_EXISTS", "FAILED_PRECONDITION", "NOT_FOUND"})
+ROLE: Final = "roles/datastore.user, or roles/datastore.viewer to look"
 # Our largest document is 1 MiB, our largest query a thousand documents.
 _CHANNEL: Final = (("grpc.max_receive_message_length", -1), ("grpc.keepalive_time_ms", 30_000))
 _WritePb: Final[Any] = writing.Write.pb()
@@ -173,21 +169,11 @@ def _translated(prepared: Sequence[Prepared] = ()) -> Iterator[None]:
 
 def _error_of(error: Exception, prepared: Sequence[Prepared]) -> ControlPlaneError:
     failure = failure_of(error)
-    match failure.status:
-        case "ALREADY_EXISTS" | "FAILED_PRECONDITION" | "NOT_FOUND" if prepared:
-            return Conflict(_told(failure.text, prepared))
-        case "ABORTED":
-            return Conflict(failure.text)
-        case "INVALID_ARGUMENT" | "NOT_FOUND" | "FAILED_PRECONDITION":
-            return InvalidRequest(f"Firestore: {failure.text}")
-        case "PERMISSION_DENIED":
-            role = "roles/datastore.user, or roles/datastore.viewer to look"
-            return NotAuthorized(f"Firestore: {failure.text} (this account needs {role})")
-        case "UNAUTHENTICATED":
-            return NotAuthorized(f"Firestore: {failure.text}")
-        case "RESOURCE_EXHAUSTED":
-            return RateLimited(failure.text)
-    return Unavailable(f"Firestore: {failure.text}")
+    if prepared and failure.status in _CHANGED:
+        return Conflict(_told(failure.text, prepared))
+    if failure.status == "ABORTED":
+        return Conflict(failure.text)
+    return meaning(failure, "Firestore", role=ROLE)
 
 
 def _told(text: str, prepared: Sequence[Prepared]) -> str:

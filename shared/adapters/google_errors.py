@@ -14,6 +14,14 @@ import requests.exceptions
 from google.api_core import exceptions as api
 from google.auth import exceptions as auth
 
+from shared.errors import (
+    ControlPlaneError,
+    InvalidRequest,
+    NotAuthorized,
+    RateLimited,
+    Unavailable,
+)
+
 # Everything a call to Google can raise when it fails.
 GOOGLE_ERRORS: Final = (
     api.GoogleAPIError,
@@ -35,6 +43,18 @@ _STATUS_OF_HTTP: Final = {
     504: "DEADLINE_EXCEEDED",
 }
 
+# The same call would fail again.
+_WRONG: Final = frozenset(
+    {
+        "ALREADY_EXISTS",
+        "FAILED_PRECONDITION",
+        "INVALID_ARGUMENT",
+        "NOT_FOUND",
+        "OUT_OF_RANGE",
+        "UNIMPLEMENTED",
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -55,6 +75,22 @@ def failure_of(error: Exception) -> Failure:
         return Failure(status, http, str(error.message))
     is_refused = isinstance(error, (auth.DefaultCredentialsError, auth.RefreshError))
     return Failure("UNAUTHENTICATED" if is_refused else "UNAVAILABLE", 0, str(error))
+
+
+def meaning(failure: Failure, what: str, *, role: str) -> ControlPlaneError:
+    """Return what a failure is to us, where a service has no words of its own for it.
+
+    ``what`` names what was called, ``role`` what an account needs for that.
+    """
+    text = f"{what}: {failure.text}"
+    match failure.status:
+        case "PERMISSION_DENIED":
+            return NotAuthorized(f"{text} (this account needs {role})")
+        case "UNAUTHENTICATED":
+            return NotAuthorized(text)
+        case "RESOURCE_EXHAUSTED":
+            return RateLimited(text)
+    return InvalidRequest(text) if failure.status in _WRONG else Unavailable(text)
 
 
 def _status_told(error: api.GoogleAPICallError) -> str:

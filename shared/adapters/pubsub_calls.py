@@ -21,14 +21,7 @@ from google.pubsub_v1 import PublisherClient, SubscriberClient
 from google.pubsub_v1.services.publisher.transports import PublisherGrpcTransport
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
 
-from shared.adapters.google_errors import GOOGLE_ERRORS, failure_of
-from shared.errors import (
-    ControlPlaneError,
-    InvalidRequest,
-    NotAuthorized,
-    RateLimited,
-    Unavailable,
-)
+from shared.adapters.google_errors import GOOGLE_ERRORS, failure_of, meaning
 
 # A connection that was idle may be dead; a call repeated within this time finds a new one.
 CALL_S: Final = 20.0
@@ -39,9 +32,6 @@ RETRY: Final = Retry(
     timeout=15.0,
 )
 CALL: Final[dict[str, Any]] = {"timeout": CALL_S, "retry": RETRY}
-_WRONG: Final = frozenset(
-    {"INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_FOUND", "FAILED_PRECONDITION", "UNIMPLEMENTED"}
-)
 
 _CHANNEL: Final = (
     ("grpc.max_receive_message_length", -1),
@@ -96,22 +86,7 @@ def translated(what: str, *, role: str) -> Iterator[None]:
     try:
         yield
     except GOOGLE_ERRORS as error:
-        raise _error_of(error, what, role) from error
-
-
-def _error_of(error: Exception, what: str, role: str) -> ControlPlaneError:
-    failure = failure_of(error)
-    text = f"{what}: {failure.text}"
-    if failure.status in _WRONG:
-        return InvalidRequest(text)
-    match failure.status:
-        case "PERMISSION_DENIED":
-            return NotAuthorized(f"{text} (this account needs {role} on it)")
-        case "UNAUTHENTICATED":
-            return NotAuthorized(text)
-        case "RESOURCE_EXHAUSTED":
-            return RateLimited(text)
-    return Unavailable(text)
+        raise meaning(failure_of(error), what, role=f"{role} on it") from error
 
 
 def _insecure(emulator: str) -> grpc.Channel:

@@ -14,20 +14,14 @@ from google.auth.credentials import AnonymousCredentials
 from google.cloud import storage  # type: ignore[attr-defined]  # it has no types
 from google.cloud.storage.retry import DEFAULT_RETRY
 
-from shared.adapters.google_errors import GOOGLE_ERRORS, failure_of
-from shared.errors import (
-    Conflict,
-    ControlPlaneError,
-    InvalidRequest,
-    NotAuthorized,
-    RateLimited,
-    Unavailable,
-)
+from shared.adapters.google_errors import GOOGLE_ERRORS, failure_of, meaning
+from shared.errors import Conflict, ControlPlaneError, Unavailable
 from shared.ports import Blob, BlobInfo
 
 TIMEOUT_S: Final = (5.0, 30.0)  # to connect, to read
 RETRY: Final = DEFAULT_RETRY.with_delay(initial=0.1, maximum=2.0).with_timeout(20.0)
 READS_MAX: Final = 5  # how often a read starts again because the object changed meanwhile
+_PRECONDITION_FAILED: Final = 412
 _FIELDS: Final = "items(name,size,generation,updated),nextPageToken"
 
 
@@ -119,13 +113,6 @@ def _translated() -> Iterator[None]:
 
 def _error_of(error: Exception) -> ControlPlaneError:
     failure = failure_of(error)
-    match failure.http:
-        case 412:
-            return Conflict(failure.text)
-        case 400 | 404:
-            return InvalidRequest(failure.text)
-        case 429:
-            return RateLimited(failure.text)
-    if failure.status in {"PERMISSION_DENIED", "UNAUTHENTICATED"}:
-        return NotAuthorized(failure.text)
-    return Unavailable(failure.text)
+    if failure.http == _PRECONDITION_FAILED:
+        return Conflict(failure.text)
+    return meaning(failure, "Cloud Storage", role="a role on this folder of the bucket")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from tests.infra.plans import PREFIX, PROJECT, Plan, Resource
@@ -24,6 +24,8 @@ TPU_PERMISSIONS: Final = {
         "tpu.operations.get",
     },
 }
+COMMANDS: Final = f"{PREFIX}-commands"
+WAKING: Final = {"cloudscheduler.jobs.get", "cloudscheduler.jobs.run"}
 # In which teams the people of the plan are; the worker of a team says it by its name.
 TEAM_OF: Final = {"user:ada@example.com": "vision"}
 FUNCTIONS: Final = ("alert", "health-check", "launch", "park", "recovery", "report")
@@ -72,16 +74,20 @@ def documents_are_for_functions_and_readers(plan: Plan) -> Iterator[str]:
 
 def tpu_rights_are_exact(plan: Plan) -> Iterator[str]:
     """Observing, creating and ringing are three rights of three functions."""
-    roles = {
-        f"projects/{PROJECT}/roles/{each.text('role_id')}": set(each.values.get("permissions", []))
-        for each in plan.of("google_project_iam_custom_role")
-    }
-    found: dict[str, set[str]] = {}
-    for each in plan.of("google_project_iam_member"):
-        found.setdefault(_name(each), set()).update(roles.get(each.text("role"), set()))
+    found = _permissions(plan, lambda name: name.startswith("tpu."))
     for name in sorted(found.keys() | TPU_PERMISSIONS.keys()):
         if found.get(name, set()) != TPU_PERMISSIONS.get(name, set()):
             yield f"{name} may {sorted(found.get(name, set())) or 'nothing'} in Cloud TPU"
+
+
+def people_wake_the_tick_and_change_none(plan: Plan) -> Iterator[str]:
+    """Whoever gives orders may run the scheduler's job; nobody edits it, no function runs it."""
+    found = _permissions(plan, lambda name: not name.startswith("tpu."))
+    orders = plan.of("google_pubsub_topic_iam_member")
+    people = {_name(each) for each in orders if each.text("topic") == COMMANDS}
+    for name in sorted(found.keys() | people):
+        if found.get(name, set()) != (WAKING if name in people else set()):
+            yield f"{name} may {sorted(found.get(name, set())) or 'nothing'} at the scheduler"
 
 
 def only_recovery_hands_out_worker_accounts(plan: Plan) -> Iterator[str]:
@@ -194,6 +200,19 @@ def _is_inside(path: str, team: str) -> bool:
     return not path.startswith("teams/") and not "teams/".startswith(path)
 
 
+def _permissions(plan: Plan, wanted: Callable[[str], bool]) -> dict[str, set[str]]:
+    """Collect what our own roles let each account do in the project."""
+    roles = {
+        f"projects/{PROJECT}/roles/{each.text('role_id')}": set(each.values.get("permissions", []))
+        for each in plan.of("google_project_iam_custom_role")
+    }
+    found: dict[str, set[str]] = {}
+    for each in plan.of("google_project_iam_member"):
+        able = filter(wanted, roles.get(each.text("role"), ()))
+        found.setdefault(_name(each), set()).update(able)
+    return found
+
+
 def _rights(plan: Plan, role: str) -> Iterator[Resource]:
     return (each for each in plan.of("google_project_iam_member") if each.text("role") == role)
 
@@ -233,6 +252,7 @@ POLICIES = (
     project_rights_are_few_and_narrow,
     documents_are_for_functions_and_readers,
     tpu_rights_are_exact,
+    people_wake_the_tick_and_change_none,
     only_recovery_hands_out_worker_accounts,
     functions_are_called_by_one_account,
     secrets_are_read_by_those_who_need_them,

@@ -97,6 +97,32 @@ FAULTS = [
         "observer deletes",
     ),
     case(
+        "people_wake_the_tick_and_change_none",
+        changed(
+            'google_project_iam_custom_role.this["waker"]',
+            "permissions",
+            to=["cloudscheduler.jobs.get", "cloudscheduler.jobs.run", "cloudscheduler.jobs.update"],
+        ),
+        "user:ada@example.com may",
+        "user edits the tick",
+    ),
+    case(
+        "people_wake_the_tick_and_change_none",
+        without('google_project_iam_member.user_poke["user:ada@example.com"]'),
+        "user:ada@example.com may nothing",
+        "user who cannot poke",
+    ),
+    case(
+        "people_wake_the_tick_and_change_none",
+        changed(
+            'google_project_iam_member.user_poke["user:ada@example.com"]',
+            "member",
+            to=account("alert"),
+        ),
+        "alert may",
+        "function pokes",
+    ),
+    case(
         "only_recovery_hands_out_worker_accounts",
         changed(ACT_AS, "member", to=account("launch")),
         "launch may act as worker",
