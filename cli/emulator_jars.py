@@ -19,7 +19,7 @@ _INSTALL: Final = (
 )
 # Little memory, and a quick start rather than the fastest code.
 _JVM: Final = (
-    "-Xmx512m",
+    "-Xmx1536m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Duser.language=en",

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -23,6 +23,7 @@ from shared import wiring
 from shared.adapters.sqlite_codec import decode, encode
 from shared.core.mandates import attempt_token, bid_token
 from shared.core.names import mandate_object
+from shared.core.policy import Policy
 from shared.ports import Create, Fields, Message, Query, Where
 from shared.settings import Settings
 from shared.topology import Topic
@@ -34,8 +35,8 @@ INSTALLATION: Final = "abc123"
 SECRET: Final = "a secret"
 # Nothing is granted: what is asked for waits, and costs this machine nothing.
 CLOUD: Final[Mapping[str, object]] = {"capacity": {f"{ZONE}/v4-16": 0}}
-# No tick: only messages move anything.
-POLICY: Final[Mapping[str, float]] = {"tick_s": 86_400.0}
+# Google's durations, so that nothing runs out meanwhile; no tick: only messages move anything.
+POLICY: Final[Mapping[str, float]] = {**asdict(Policy()), "tick_s": 86_400.0}
 UID: Final = f"uid{JOB[-5:]}"
 BATCH: Final = 10
 WRITERS: Final = 8
