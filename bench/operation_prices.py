@@ -1,6 +1,6 @@
 """List prices of what is counted, as data: for us-central1, in US dollars. Check yours.
 
-Sources, as read on 2026-11-21:
+As they were known in 2026-11, from stored copies of these pages; nobody asked Google that day:
   cloud.google.com/firestore/pricing, cloud.google.com/pubsub/pricing,
   cloud.google.com/run/pricing (functions are billed by request), cloud.google.com/storage/pricing
   (one region, standard class), cloud.google.com/scheduler/pricing

@@ -284,17 +284,29 @@ def running_google(
     home: Path, *, policy: Mapping[str, float] | None = None, **cloud: object
 ) -> Iterator[Installation]:
     """Run an installation in the google wiring, over the emulators, for the time of a block."""
-    names = ("TPUCTL_", "FIRESTORE_", "PUBSUB_")
-    before = {key: value for key, value in os.environ.items() if key.startswith(names)}
+    with environment_kept():
+        try:
+            emulated.up(home, cloud={**QUICK, **cloud}, policy=policy)
+            yield Installation(home, os.environ[CLOUD_VARIABLE], _named())
+        finally:
+            emulated.down(home)
+
+
+@contextmanager
+def environment_kept() -> Iterator[None]:
+    """Undo at the end what a block tells this process and its children of emulators."""
+    before = _named()
     try:
-        emulated.up(home, cloud={**QUICK, **cloud}, policy=policy)
-        ours = {key: value for key, value in os.environ.items() if key.startswith(names)}
-        yield Installation(home, os.environ[CLOUD_VARIABLE], ours)
+        yield
     finally:
-        emulated.down(home)
-        for key in [key for key in os.environ if key.startswith(names)]:
+        for key in _named():
             del os.environ[key]
         os.environ.update(before)
+
+
+def _named() -> dict[str, str]:
+    names = ("TPUCTL_", "FIRESTORE_", "PUBSUB_")
+    return {key: value for key, value in os.environ.items() if key.startswith(names)}
 
 
 def until(

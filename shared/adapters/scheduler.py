@@ -20,14 +20,8 @@ from google.cloud.scheduler_v1.services.cloud_scheduler.transports import (
 )
 from google.cloud.scheduler_v1.types import Job
 
-from shared.adapters.google_errors import GOOGLE_ERRORS, failure_of
-from shared.errors import (
-    ControlPlaneError,
-    InvalidRequest,
-    NotAuthorized,
-    RateLimited,
-    Unavailable,
-)
+from shared.adapters.google_errors import GOOGLE_ERRORS, Failure, failure_of, meaning
+from shared.errors import ControlPlaneError, InvalidRequest
 from shared.ports import TickAttempt
 
 # Somebody waits at a terminal. A job that ran twice because a reply was lost costs one look more.
@@ -41,7 +35,6 @@ RETRY: Final = Retry(
 RUNNER_ROLE: Final = "roles/cloudscheduler.jobRunner"
 VIEWER_ROLE: Final = "roles/cloudscheduler.viewer"
 _STATUSES: Final = {each.value[0]: each.name for each in grpc.StatusCode}
-_WRONG: Final = frozenset({"INVALID_ARGUMENT", "FAILED_PRECONDITION", "UNIMPLEMENTED"})
 
 
 def connect(project: str, region: str, prefix: str) -> SchedulerTicker:
@@ -90,24 +83,13 @@ def _translated(path: str, *, role: str) -> Iterator[None]:
     try:
         yield
     except GOOGLE_ERRORS as error:
-        raise _error_of(error, path, role) from error
+        raise _error_of(failure_of(error), path, role) from error
 
 
-def _error_of(error: Exception, path: str, role: str) -> ControlPlaneError:
-    failure = failure_of(error)
-    text = f"{path}: {failure.text}"
-    if failure.status in _WRONG:
-        return InvalidRequest(text)
-    match failure.status:
-        case "NOT_FOUND":
-            return InvalidRequest(f"no scheduler job {path}: was it deployed in this region?")
-        case "PERMISSION_DENIED":
-            return NotAuthorized(f"{text} (this account needs {role} in the project)")
-        case "UNAUTHENTICATED":
-            return NotAuthorized(text)
-        case "RESOURCE_EXHAUSTED":
-            return RateLimited(text)
-    return Unavailable(text)
+def _error_of(failure: Failure, path: str, role: str) -> ControlPlaneError:
+    if failure.status == "NOT_FOUND":
+        return InvalidRequest(f"no scheduler job {path}: was it deployed in this region?")
+    return meaning(failure, path, role=f"{role} in the project")
 
 
 def _problem(code: int) -> str:

@@ -82,6 +82,7 @@ def served(installed: Installed, mocker: MockerFixture, policy: Policy) -> Itera
     thread.join(PATIENCE_S)
     assert not thread.is_alive()
     assert not (installed.home / "runner.json").exists()
+    assert "health_check" not in {each.name for each in threading.enumerate()}
 
 
 def test_every_subscription_is_served(served: Served) -> None:
