@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cli.identity import TokenSource
 
 Opened = TypeVar("Opened")
+_PAID_LOOK_S = 0.5
 _RUNNERS = {Wiring.EMBEDDED: local_runner.RUNNER, Wiring.BOX: local_runner.BOX}
 
 
@@ -55,6 +56,10 @@ class Installation:
         if info is None:
             raise CliError("the sandbox is not up", next_step="tpuctl local up")
         return info.url
+
+    def pause_s(self, seconds: float) -> float:
+        """How long to wait before looking again: in Firestore every look is paid for."""
+        return max(seconds, _PAID_LOOK_S) if self.settings.wiring is Wiring.GOOGLE else seconds
 
     @cached_property
     def owner(self) -> str:

@@ -111,7 +111,7 @@ def _wait_for_outcome(installation: Installation, order: Order) -> Mapping[str, 
         while (fields := _outcome(installation, order)) is None:
             if time.monotonic() > deadline:
                 raise _unanswered(order, f"no answer within {ANSWER_S:.0f} s", FAILED)
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(installation.pause_s(_LOOK_AGAIN_S))
     except KeyboardInterrupt:
         raise _unanswered(order, "interrupted before the answer came", INTERRUPTED) from None
     return fields

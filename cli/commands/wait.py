@@ -74,7 +74,7 @@ def _endings(
             raise _TimeIsUpError(waiting)
         if waiting:
             line.show(" · ".join(_status(job) for job in waiting))
-            time.sleep(_LOOK_AGAIN_S)
+            time.sleep(installation.pause_s(_LOOK_AGAIN_S))
 
 
 class _TimeIsUpError(Exception):

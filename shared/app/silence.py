@@ -35,7 +35,7 @@ def can_judge(app: App, slice_: Slice, hosts: Sequence[Host], now: datetime) -> 
     if not _are_canaries_fresh(app, now):
         return False
     mine = _serving(slice_, hosts)
-    return not _silent(app, mine, now) or not _are_most_silent(app, now)
+    return not _silent(mine, now, app.policy.silent_host_s) or not _are_most_silent(app, now)
 
 
 def canary_gap(app: App) -> timedelta:
@@ -64,6 +64,11 @@ class Count:
     def is_most(self) -> bool:
         """More than half, of more than one slice: then something between us is broken."""
         return self.slices > 1 and self.silent >= SILENT_MIN and 2 * self.silent > self.hosts
+
+
+def _may_be_silent_s(app: App) -> float:
+    """After how long a host counts here: when the first is silent, others still have a turn."""
+    return max(app.policy.silent_host_s / 2, app.policy.silent_host_s - app.policy.snapshot_s)
 
 
 def _are_most_silent(app: App, now: datetime) -> bool:
@@ -104,7 +109,7 @@ def _count(app: App, now: datetime) -> Count:
         except Unreadable:
             continue  # the tick says so
         hosts = _serving(slice_, _hosts_of(app, slice_))
-        quiet = len(_silent(app, hosts, now))
+        quiet = len(_silent(hosts, now, _may_be_silent_s(app)))
         count = Count(
             count.hosts + len(hosts), count.silent + quiet, count.slices + (1 if quiet else 0)
         )
@@ -129,8 +134,7 @@ def _serving(slice_: Slice, hosts: Sequence[Host]) -> list[Host]:
     return [host for host in hosts if (host.slice_uid, host.generation, host.bid) == place]
 
 
-def _silent(app: App, hosts: Sequence[Host], now: datetime) -> list[Host]:
-    silent_s = app.policy.silent_host_s
+def _silent(hosts: Sequence[Host], now: datetime, silent_s: float) -> list[Host]:
     return [
         host
         for host in hosts

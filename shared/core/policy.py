@@ -56,7 +56,8 @@ class Policy:
     poll_fast_s: float = 0.5
     poll_slow_s: float = 30.0
     # How often agents repeat an unchanged snapshot, send progress, ship logs.
-    snapshot_s: float = 300.0
+    # A host is silent after several times the interval of its snapshots, never after one.
+    snapshot_s: float = 100.0
     progress_s: float = 60.0
     log_s: float = 60.0
     # An agent that did not ping its supervisor for this long dies with its workload.

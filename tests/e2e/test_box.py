@@ -16,6 +16,7 @@ import tomli_w
 
 from cli import local_runner
 from functions import runner
+from functions.ticks import Ticks
 from sandbox import control
 from shared import settings as home_settings
 from shared import wiring
@@ -101,14 +102,16 @@ def functions(home: Path, place: Place) -> Iterator[Store]:
         place.project, PREFIX, PULLED, emulator=place.emulators.pubsub, wait_s=PULL_S
     )
     stop = threading.Event()
+    ticks = Ticks(stop)
     sources = {each.name: runner._Source(inbox, each.name, lambda: True) for each in SUBSCRIPTIONS}
-    threads = runner._Server(app, stop, sources).threads()
+    threads = runner._Server(app, stop, ticks, sources).threads()
     for thread in threads:
         thread.start()
     try:
         yield app.store
     finally:
         stop.set()
+        ticks.poke()
         for thread in threads:
             thread.join(PULL_S * 2)
 

@@ -15,6 +15,7 @@ from cli.box_checks import Finding
 from cli.box_unit import Systemd
 from cli.errors import CliError
 from functions import runner
+from functions.ticks import Ticks
 from shared import settings as home_settings
 from shared import wiring
 from shared.adapters.sqlite_store import SqliteStore
@@ -216,9 +217,11 @@ def test_sealed_box_does_nothing_to_the_cloud(world: World, mocker: MockerFixtur
     health_check.run(world.app)
     for topic in Topic:
         world.bus.publish(topic, [Message(b'{"slice": "x"}', {})])
+    stop = threading.Event()
     server = runner._Server(
         world.app,
-        threading.Event(),
+        stop,
+        Ticks(stop),
         {each.name: runner._Source(world.bus, each.name, lambda: True) for each in SUBSCRIPTIONS},
         is_movable=True,
     )

@@ -148,6 +148,8 @@ def live(world: World) -> None:
     world.app = replace(world.app, webhooks=FakeWebhooks())
     world.run_job(hold_s=5.0)
     world.publish("reports", Message(b"nonsense", {"kind": "snapshot"}))
+    world.hosts[1].is_mute = True
+    world.ticks(world.policy.canary_s + world.policy.silent_host_s)
     world.finish_job(1)
     world.tick_until_quiet()
     world.order("grant-add", grant_of())
