@@ -86,8 +86,12 @@ def context(**fields: object) -> Iterator[None]:
 
 
 def add(**fields: object) -> None:
-    """Put more fields on the lines of the block around, once they are known."""
-    _context.set({**_context.get(), **fields})
+    """Put more fields on the lines of the block around, once they are known.
+
+    Without a block there is nothing that could take them away again, and nothing is added.
+    """
+    if (around := _context.get()) is not _NOTHING:
+        _context.set({**around, **fields})
 
 
 class JsonFormatter(logging.Formatter):

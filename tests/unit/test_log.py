@@ -132,6 +132,14 @@ def test_a_context_is_on_every_line_until_it_ends(lines: Lines) -> None:
     assert not {"function", "slice", log.TRACE} & set(outside)
 
 
+def test_nothing_is_added_where_no_context_is(lines: Lines) -> None:
+    """It would stay on every later line of the thread."""
+    log.add(slice="s1")
+    log.get("launch").info("outside")
+
+    assert "slice" not in lines.all[0]
+
+
 def test_a_function_writes_json_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     """Everybody's lines, once, and libraries only when something is wrong."""
     root = logging.getLogger()

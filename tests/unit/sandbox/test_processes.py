@@ -28,17 +28,19 @@ def test_descendants_are_ended_but_for_the_spared_and_the_root() -> None:
     """The root of the tree, this process, lives on."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     command = [sys.executable, "-c", NEST]
+    others = set(processes.descendants(os.getpid()))
     with (
         subprocess.Popen(command, **pipes) as doomed,  # type: ignore[call-overload]  # a table
         subprocess.Popen(command, **pipes) as spared,  # type: ignore[call-overload]  # a table
     ):
         for process in (doomed, spared):
             process.stdout.readline()
-        assert 2 == len(processes.descendants(os.getpid(), spare={spared.pid}))
+        spare = {*others, spared.pid}
+        assert 2 == len(processes.descendants(os.getpid(), spare=spare))
 
-        ended = processes.end_descendants(os.getpid(), spare={spared.pid})
+        ended = processes.end_descendants(os.getpid(), spare=spare)
 
         assert doomed.pid == ended[0]
         assert [] == processes.descendants(doomed.pid)
         assert spared.poll() is None
-        processes.end_descendants(os.getpid())
+        processes.end_descendants(os.getpid(), spare=others)
