@@ -20,7 +20,7 @@ from pathlib import Path
 
 from shared.topology import FUNCTIONS
 
-RUNS = 5
+RUNS = 12
 BUDGET_S = 0.6
 ROOT = Path(__file__).resolve().parent.parent
 
