@@ -100,7 +100,8 @@ def cancel(launch: Launch) -> None:
 
 def find(note: Path, kind: Callable[..., N]) -> N | None:
     """Return what a note tells, if its process is alive."""
-    for pid in [pid for pid, process in _children.items() if process.poll() is not None]:
+    # A copy: others may be started on other threads meanwhile.
+    for pid in [pid for pid, process in list(_children.items()) if process.poll() is not None]:
         _collect(pid)
     info = read(note, kind)
     return info if info and processes.start_time(info.pid) == info.started else None
