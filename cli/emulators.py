@@ -9,8 +9,6 @@ from __future__ import annotations
 import fcntl
 import http.client
 import json
-import random
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -21,10 +19,6 @@ from cli.emulator_jars import Kind, command, java_error
 from cli.errors import CliError
 from sandbox import background, processes
 
-_HOST: Final = "127.0.0.1"
-# Below the range from which systems take ports for outgoing connections: found free, it stays so.
-_PORTS: Final = range(20_000, 32_000)
-_PORT_TRIES: Final = 50
 _START_S: Final = 60.0
 _STOP_S: Final = 5.0
 _ANSWER_S: Final = 2.0
@@ -180,27 +174,17 @@ def _check_rules(alive: Mapping[Kind, Emulator], wanted: str) -> None:
 def _address(folder: Path, kind: Kind, port: int) -> str:
     """Return where to listen: as told, else where it was before it died, else anywhere free."""
     if port:
-        if not _is_free(port):
+        if not background.is_free(port):
             raise CliError(f"port {port} is in use", next_step="choose another one, or 0 for any")
-        return f"{_HOST}:{port}"
+        return f"{background.LOOPBACK}:{port}"
     before = background.read(_note_path(folder, kind), Emulator)
-    if before and _is_free(int(before.address.rpartition(":")[2])):
+    if before and background.is_free(int(before.address.rpartition(":")[2])):
         return before.address
-    for _ in range(_PORT_TRIES):
-        if _is_free(port := random.choice(_PORTS)):
-            return f"{_HOST}:{port}"
-    raise CliError("no free port on this machine", next_step="end what listens on so many")
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        # What was closed a moment ago may be taken again; Java does the same.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((_HOST, port))
-        except OSError:
-            return False
-        return True
+    try:
+        (port,) = background.free_ports()
+    except OSError as error:
+        raise CliError(str(error), next_step="end what listens on so many") from None
+    return f"{background.LOOPBACK}:{port}"
 
 
 def _answers(address: str) -> bool:

@@ -43,6 +43,8 @@ LOOK_AGAIN_S: Final = 0.05
 # Threads of one process stand for the instances that Cloud Run would start.
 THREADS: Final = "4"
 
+# Never through a proxy: the functions are on this machine.
+_DIRECT: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 log = get_log("served")
 
 
@@ -58,7 +60,7 @@ class Served:
     @property
     def url(self) -> str:
         """Where it is pushed to."""
-        return f"http://127.0.0.1:{self.port}/"
+        return f"http://{background.LOOPBACK}:{self.port}/"
 
     def ensure(self) -> None:
         """Start the process unless it is alive."""
@@ -67,7 +69,14 @@ class Served:
                 return
             log.warning("%s ended with %s: starting it again", self.name, self.process.returncode)
         command = [sys.executable, "-m", "functions_framework", "--target", self.name]
-        command += ["--source", str(SOURCE), "--host", "127.0.0.1", "--port", str(self.port)]
+        command += [
+            "--source",
+            str(SOURCE),
+            "--host",
+            background.LOOPBACK,
+            "--port",
+            str(self.port),
+        ]
         self.process = subprocess.Popen(
             command, env=self.environ, stdin=subprocess.DEVNULL, start_new_session=True
         )
@@ -75,7 +84,7 @@ class Served:
     def is_up(self) -> bool:
         """It takes connections."""
         with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+            return probe.connect_ex((background.LOOPBACK, self.port)) == 0
 
     def stop(self) -> None:
         """End the process and its workers."""
@@ -110,7 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(settings: Settings, endpoint: str, stop: threading.Event, ticks: Ticks) -> None:
     """Start the functions, point the subscriptions at them, and tick until ``stop`` is set."""
-    functions = [Served(name, _free_port(), _environ(settings, endpoint)) for name in FUNCTIONS]
+    ports, environ = background.free_ports(len(FUNCTIONS)), _environ(settings, endpoint)
+    functions = [Served(*each, environ) for each in zip(FUNCTIONS, ports, strict=True)]
     try:
         for each in functions:
             each.ensure()
@@ -143,7 +153,7 @@ def _fire(url: str) -> None:
     """Send one tick; the next one is the retry of one that failed."""
     request = urllib.request.Request(url, data=b"", method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=FUNCTIONS[TICK].timeout_s):
+        with _DIRECT.open(request, timeout=FUNCTIONS[TICK].timeout_s):
             pass
     except (OSError, urllib.error.URLError) as error:
         log.warning("the tick failed: %s", error)
@@ -167,12 +177,6 @@ def _environ(settings: Settings, endpoint: str) -> dict[str, str]:
         wiring.CLOUD_VARIABLE: endpoint,
         "THREADS": THREADS,
     }
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

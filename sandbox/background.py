@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +21,9 @@ from typing import Protocol, TypeVar
 
 from sandbox import processes
 
+LOOPBACK = "127.0.0.1"
+_PORTS = range(20_000, 32_000)
+_PORT_TRIES = 50
 _LOOK_AGAIN_S = 0.02
 _CANCEL_S = 5.0
 
@@ -143,6 +148,30 @@ def last_line(log: str) -> str:
     """Return the line with which a process gave up; the lines of a stack are indented."""
     lines = [line for line in log.splitlines() if line and not line[0].isspace()]
     return lines[-1].removeprefix("error: ") if lines else "it gave no reason"
+
+
+def free_ports(count: int = 1) -> list[int]:
+    """Return different ports of this machine that nobody listens on.  Raises OSError.
+
+    They lie below the range from which systems take ports for outgoing connections: found free,
+    they stay so.
+    """
+    free = [port for port in random.sample(_PORTS, _PORT_TRIES) if is_free(port)]
+    if len(free) < count:
+        raise OSError("no free port on this machine")
+    return free[:count]
+
+
+def is_free(port: int) -> bool:
+    """Tell whether one may listen on a port of the loopback address."""
+    with socket.socket() as probe:
+        # What was closed a moment ago may be taken again; Java and gunicorn do the same.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+        return True
 
 
 def _found(launch: Launch, look: Callable[[], T | None], within_s: float) -> T:

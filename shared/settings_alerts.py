@@ -14,7 +14,7 @@ from shared.core.alert_kinds import USUAL_KINDS, AlertKind
 from shared.core.alert_routes import BURST, POSTS_PER_HOUR, Target, WebhookKind
 from shared.core.identity import slug
 from shared.errors import SpecError
-from shared.settings_cloud import CloudSettings, check_keys
+from shared.settings_cloud import CloudSettings, check_keys, texts
 
 URL_CHARS_MAX = 2048
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,38}[a-z0-9]")
@@ -132,17 +132,17 @@ def _target(
     table: Mapping[str, object],
     teams: _Teams,
 ) -> Target:
-    owners = _texts(f"{where}.owners", table.get("owners", []))
+    owners = texts(f"{where}.owners", table.get("owners", []))
     of_teams = [
         member
-        for team in _texts(f"{where}.teams", table.get("teams", []))
+        for team in texts(f"{where}.teams", table.get("teams", []))
         for member in teams[_one_of(f"{where}.teams", team, teams)]
     ]
     if ("owners" in table or "teams" in table) and not (owners or of_teams):
         raise SpecError(where, "names nobody: leave owners and teams out to tell of everybody")
     kinds = tuple(
         _one_of(f"{where}.kinds", each, AlertKind)
-        for each in _texts(f"{where}.kinds", table.get("kinds", list(USUAL_KINDS)))
+        for each in texts(f"{where}.kinds", table.get("kinds", list(USUAL_KINDS)))
     )
     burst = _number(f"{where}.burst", table.get("burst", BURST))
     per_hour = _number(f"{where}.posts_per_hour", table.get("posts_per_hour", POSTS_PER_HOUR))
@@ -180,9 +180,3 @@ def _number(where: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= 1e6:  # noqa: PLR2004 - no more than a number
         raise SpecError(where, f"expected a number from 1, found {value!r}")
     return value
-
-
-def _texts(where: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise SpecError(where, f"expected a list of texts, found {value!r}")
-    return tuple(value)

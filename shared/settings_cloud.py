@@ -104,13 +104,14 @@ def _value(where: str, key: str, value: object) -> object:
             raise SpecError(where, f"expected true or false, found {value!r}")
         return value
     if key in {"zones", "audiences", "admins"}:
-        return _texts(where, value)
+        return texts(where, value)
     if not isinstance(value, str):
         raise SpecError(where, f"expected a text, found {value!r}")
     return value
 
 
-def _texts(where: str, value: object) -> tuple[str, ...]:
+def texts(where: str, value: object) -> tuple[str, ...]:
+    """Read a list of texts.  Raises SpecError."""
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise SpecError(where, f"expected a list of texts, found {value!r}")
     return tuple(value)
@@ -140,8 +141,8 @@ def _team(where: str, value: object) -> TeamSettings:
     account = value.get("worker_account")
     if not isinstance(account, str) or not account:
         raise SpecError(f"{where}.worker_account", "is missing")
-    return TeamSettings(account, _texts(f"{where}.members", value.get("members", [])))
+    return TeamSettings(account, texts(f"{where}.members", value.get("members", [])))
 
 
-def _lower(texts: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(text.strip().lower() for text in texts)
+def _lower(addresses: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(address.strip().lower() for address in addresses)

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-import grpc
 from google.api_core import exceptions as api
 from google.api_core.retry import Retry, if_exception_type
 from google.cloud.firestore_v1.services.firestore import FirestoreClient
@@ -25,6 +24,7 @@ from google.cloud.firestore_v1.types import write as writing
 from shared.adapters.document_rules import Prepared, collection_of, conflict_text, prepare
 from shared.adapters.firestore_codec import document_of, document_pb, timestamp_of
 from shared.adapters.firestore_query import by_path, query_pb
+from shared.adapters.google_channels import OPTIONS, to_emulator
 from shared.adapters.google_errors import GOOGLE_ERRORS, failure_of, meaning
 from shared.errors import Conflict, ControlPlaneError
 from shared.ports import Create, Delete, Document, Guard, Query, Replace, Write
@@ -52,8 +52,6 @@ _WRITE: Final[dict[str, Any]] = {
 # How a commit says that a precondition does not hold.
 _CHANGED: Final = frozenset({"ALREADY_EXISTS", "FAILED_PRECONDITION", "NOT_FOUND"})
 ROLE: Final = "roles/datastore.user, or roles/datastore.viewer to look"
-# Our largest document is 1 MiB, our largest query a thousand documents.
-_CHANNEL: Final = (("grpc.max_receive_message_length", -1), ("grpc.keepalive_time_ms", 30_000))
 _WritePb: Final[Any] = writing.Write.pb()
 
 
@@ -61,13 +59,11 @@ def connect(project: str, *, database: str = "(default)", emulator: str = "") ->
     """Open a database at Google, or without credentials at an emulator (``host:port``)."""
     root = f"projects/{project}/databases/{database}"
     if not emulator:
-        channel = FirestoreGrpcTransport.create_channel(options=_CHANNEL)
+        channel = FirestoreGrpcTransport.create_channel(options=OPTIONS)
         return FirestoreStore(
             FirestoreClient(transport=FirestoreGrpcTransport(channel=channel)), root
         )
-    transport = FirestoreGrpcTransport(
-        host=emulator, channel=grpc.insecure_channel(emulator, options=_CHANNEL)
-    )
+    transport = FirestoreGrpcTransport(host=emulator, channel=to_emulator(emulator))
     # The emulator's rules let its owner do everything, as IAM lets a server at Google.
     owner = (("authorization", "Bearer owner"),)
     return FirestoreStore(FirestoreClient(transport=transport), root, owner)

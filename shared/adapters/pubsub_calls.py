@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-import grpc
 from google.api_core import exceptions as api
 from google.api_core.retry import Retry, if_exception_type
 from google.pubsub_v1 import PublisherClient, SubscriberClient
 from google.pubsub_v1.services.publisher.transports import PublisherGrpcTransport
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
 
+from shared.adapters.google_channels import OPTIONS, to_emulator
 from shared.adapters.google_errors import GOOGLE_ERRORS, failure_of, meaning
 
 # A connection that was idle may be dead; a call repeated within this time finds a new one.
@@ -33,23 +33,15 @@ RETRY: Final = Retry(
 )
 CALL: Final[dict[str, Any]] = {"timeout": CALL_S, "retry": RETRY}
 
-_CHANNEL: Final = (
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
-    ("grpc.keepalive_time_ms", 30_000),
-)
-# An emulator is on this machine or beside it: never through a proxy.
-_EMULATOR_CHANNEL: Final = (*_CHANNEL, ("grpc.enable_http_proxy", 0))
-
 
 def publisher(emulator: str = "") -> PublisherClient:
     """Open the publishing half, at Google or at an emulator (``host:port``)."""
     if emulator:
         return PublisherClient(
-            transport=PublisherGrpcTransport(host=emulator, channel=_insecure(emulator))
+            transport=PublisherGrpcTransport(host=emulator, channel=to_emulator(emulator))
         )
     with translated("Pub/Sub", role="roles/pubsub.publisher"):
-        channel = PublisherGrpcTransport.create_channel(options=_CHANNEL)
+        channel = PublisherGrpcTransport.create_channel(options=OPTIONS)
     return PublisherClient(transport=PublisherGrpcTransport(channel=channel))
 
 
@@ -57,10 +49,10 @@ def subscriber(emulator: str = "") -> SubscriberClient:
     """Open the receiving half, at Google or at an emulator (``host:port``)."""
     if emulator:
         return SubscriberClient(
-            transport=SubscriberGrpcTransport(host=emulator, channel=_insecure(emulator))
+            transport=SubscriberGrpcTransport(host=emulator, channel=to_emulator(emulator))
         )
     with translated("Pub/Sub", role="roles/pubsub.subscriber"):
-        channel = SubscriberGrpcTransport.create_channel(options=_CHANNEL)
+        channel = SubscriberGrpcTransport.create_channel(options=OPTIONS)
     return SubscriberClient(transport=SubscriberGrpcTransport(channel=channel))
 
 
@@ -87,7 +79,3 @@ def translated(what: str, *, role: str) -> Iterator[None]:
         yield
     except GOOGLE_ERRORS as error:
         raise meaning(failure_of(error), what, role=f"{role} on it") from error
-
-
-def _insecure(emulator: str) -> grpc.Channel:
-    return grpc.insecure_channel(emulator, options=_EMULATOR_CHANNEL)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from shared.app.context import App
+from shared.app.stored import written
 from shared.core.alert_limits import (
     KEPT,
     Bucket,
@@ -27,7 +28,7 @@ from shared.core.alerts import Alert, parse_alert
 from shared.core.codec import from_fields, to_fields
 from shared.errors import Conflict, Retryable, Unavailable
 from shared.log import get
-from shared.ports import Create, Delivery, Document, Replace, Webhooks
+from shared.ports import Delivery, Document, Webhooks
 
 # Deliveries of one storm meet at one document; the next delivery goes on.
 _TRIES_MAX = 10
@@ -138,8 +139,8 @@ def _write(app: App, alert: Alert, target: Target, decide: Callable[[_Read], Ste
 def _commit(app: App, alert: Alert, target: Target, read: _Read, step: Step) -> None:
     app.store.commit(
         [
-            _document(_told_path(alert, target), step.telling, read.told),
-            _document(_limit_path(alert, target), step.bucket, read.limit),
+            written(_told_path(alert, target), to_fields(step.telling), read.told),
+            written(_limit_path(alert, target), to_fields(step.bucket), read.limit),
         ]
     )
     if step.telling.state is TellingState.DROPPED:
@@ -175,11 +176,6 @@ def _telling(app: App, alert: Alert, target: Target) -> Telling:
 def _bucket(app: App, alert: Alert, target: Target) -> Bucket:
     now = app.clock.now()
     return Bucket("", target.name, alert.owner, float(target.burst), now, now + KEPT)
-
-
-def _document(path: str, value: Telling | Bucket, old: Document | None) -> Create | Replace:
-    fields = to_fields(value)
-    return Replace(path, fields, old.token) if old else Create(path, fields)
 
 
 def _told_path(alert: Alert, target: Target) -> str:

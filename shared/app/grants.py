@@ -7,6 +7,7 @@ from datetime import datetime
 
 from shared.app.context import App
 from shared.app.order_args import GrantAdd, GrantOrder, GrantRemove
+from shared.app.stored import LIVE_SLICES
 from shared.core import placing
 from shared.core.catalog import Catalog
 from shared.core.codec import from_fields, to_fields
@@ -16,10 +17,9 @@ from shared.core.ordering import Refused
 from shared.core.situation import Situation
 from shared.core.slices import Bid, Slice
 from shared.core.spec import JobSpec
-from shared.ports import Create, Delete, Query, Store, Where, Write
+from shared.ports import Create, Delete, Query, Store, Write
 
 GRANTS_MAX = 100
-_SLICES_MAX = 1000
 
 
 def grant_path(name: str) -> str:
@@ -33,7 +33,8 @@ def read_terms(store: Store, catalog: Catalog, now: datetime, *, region: str = "
     if not documents:
         return Terms(now, catalog, region=region)
     grants = tuple(from_fields(Grant, document.fields) for document in documents)
-    live = store.query(Query("slices", (Where("live", "==", value=True),), limit=_SLICES_MAX))
+    # One that cannot be read refuses all: what it uses is not known.
+    live = store.query(LIVE_SLICES)
     uses = (use_of(from_fields(Slice, document.fields), catalog) for document in live)
     return Terms(now, catalog, grants, tuple(use for use in uses if use is not None), region)
 

@@ -16,22 +16,21 @@ from shared.app.relay import relay_old, waiting_since
 from shared.app.seal import find_seal
 from shared.app.settle import settle
 from shared.app.silence import CANARY, canary_gap
+from shared.app.stored import SLICES_MAX, live_slices, written
 from shared.app.troubles import follow_troubles
 from shared.core.cloud import CloudRequest, Listing
-from shared.core.codec import from_fields
 from shared.core.slices import Bid, BidStage, Slice
 from shared.deadline import MARGIN_S
-from shared.errors import ControlPlaneError, Unreadable
+from shared.errors import ControlPlaneError
 from shared.log import TICK as TICK_LOG
 from shared.log import context, get
-from shared.ports import Create, Fields, Query, Replace, Where
+from shared.ports import Fields, Query, Replace, Where
 from shared.topology import Topic
 
 TICK = "control/tick"
 ZONES = "control/zones"
 # How long a zone is swept after the last slice in it: far longer than the slowest create.
 ZONE_S = 3600.0
-SLICES_MAX = 1000
 # An event that is older than this was not relayed by whoever committed it.
 OUTBOX_AGE_S = 1.0
 _Found: TypeAlias = Mapping[str, CloudRequest]
@@ -90,8 +89,7 @@ def _begin(app: App) -> _Tick:
     document = app.store.get(TICK)
     now = document.read_at if document else app.clock.now()
     fields: Fields = {"summary": f"the last tick began at {now:%Y-%m-%d %H:%M:%S} UTC", "at": now}
-    write = Replace(TICK, fields, document.token) if document else Create(TICK, fields)
-    app.store.commit([write])
+    app.store.commit([written(TICK, fields, document)])
     return _Tick(now, str(document.fields.get("after", "")) if document else "")
 
 
@@ -122,7 +120,8 @@ def _due(app: App, tick: _Tick) -> None:
 
 def _observe(app: App, tick: _Tick) -> None:
     """List the cloud, then read the slices, and write down where they differ."""
-    zones = _remembered(app, {zone for slice_ in _live(app) for zone in _zones(slice_)}, tick.at)
+    live = live_slices(app.store)
+    zones = _remembered(app, {zone for slice_ in live for zone in _zones(slice_)}, tick.at)
     if not zones:
         return
     listing = app.slices.list(zones)
@@ -130,7 +129,7 @@ def _observe(app: App, tick: _Tick) -> None:
         tick.problems += 1
         tick.troubles["listing"] = f"the cloud is not listed as a whole: {problem}"
         _log.warning("listing: %s", problem)
-    slices = _live(app)
+    slices = live_slices(app.store)
     tick.slices = len(slices)
     if not _observe_all(app, slices, listing, tick):
         return
@@ -211,18 +210,6 @@ def _tell_troubles(app: App, tick: _Tick) -> None:
     follow_troubles(app, tick.troubles, tick.at)
 
 
-def _live(app: App) -> list[Slice]:
-    """Read the slices that may have something in the cloud; one that cannot be read hides none."""
-    query = Query("slices", (Where("live", "==", True),), limit=SLICES_MAX)  # noqa: FBT003
-    slices = []
-    for document in app.store.query(query):
-        try:
-            slices.append(from_fields(Slice, document.fields))
-        except Unreadable as error:
-            _log.error("%s: %s", document.path, error)
-    return slices
-
-
 def _remembered(app: App, zones: set[str], at: datetime) -> list[str]:
     """Add the zones in which something of ours was not long ago: an orphan may come late."""
     document = app.store.get(ZONES)
@@ -234,8 +221,7 @@ def _remembered(app: App, zones: set[str], at: datetime) -> list[str]:
     if kept != known or any(kept.get(zone, oldest) <= stale for zone in zones):
         swept = {**kept, **dict.fromkeys(zones, at)}
         fields: Fields = {"summary": f"swept: {', '.join(sorted(swept))}", **swept}
-        write = Replace(ZONES, fields, document.token) if document else Create(ZONES, fields)
-        app.store.commit([write])
+        app.store.commit([written(ZONES, fields, document)])
     return sorted({*kept, *zones})
 
 

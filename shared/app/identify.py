@@ -11,10 +11,11 @@ from datetime import datetime
 
 from shared.app.context import App
 from shared.app.order_args import Order
+from shared.app.stored import written
 from shared.core.identity import NOBODY, Bounds, Person, owner_names
 from shared.core.ordering import Refused
 from shared.errors import NotAuthorized
-from shared.ports import Create, Fields, Replace, Store, Write
+from shared.ports import Fields, Store, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +79,7 @@ def next_number(app: App, who: Submitter) -> tuple[int, Write]:
         "email": who.person.email,
         "subject": who.person.subject,
     }
-    if document is None:
-        return 1, Create(owner_path(who.owner), fields)
-    return newest + 1, Replace(document.path, fields, document.token)
+    return newest + 1, written(owner_path(who.owner), fields, document)
 
 
 def check_holder(app: App, who: Submitter, owner: str, what: str) -> None:

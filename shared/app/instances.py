@@ -9,10 +9,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from shared.app.context import App
+from shared.app.stored import written
 from shared.core.codec import from_fields, to_fields
 from shared.core.hosts import Host
 from shared.core.instances import Instance, instance_of
-from shared.ports import Create, Document, Replace, Write
+from shared.ports import Document, Write
 
 # Of VMs that are gone for so long nothing is logged any more.
 KEPT = timedelta(days=30)
@@ -41,11 +42,9 @@ def remember(app: App, host: Host, old: Host | None) -> list[Write]:
         return []
     new = _instance(host)
     document = app.store.get(instance_path(name))
-    if document is None:
-        return [Create(instance_path(name), to_fields(new))]
-    if _says(document, new):
+    if document is not None and _says(document, new):
         return []
-    return [Replace(document.path, to_fields(new), document.token)]
+    return [written(instance_path(name), to_fields(new), document)]
 
 
 def _is_due(host: Host, old: Host | None) -> bool:

@@ -11,7 +11,7 @@ from shared.app.instances import remember
 from shared.app.load import slice_path
 from shared.app.messages import MessageKind, Wake, wake_launch, wake_recovery
 from shared.app.silence import CANARY, canary_gap
-from shared.app.stored import host_of
+from shared.app.stored import host_of, written
 from shared.core.console import readable
 from shared.core.hosts import Host
 from shared.core.snapshot import authenticate, is_news, parse
@@ -70,7 +70,7 @@ def _record(app: App, host: Host) -> Wake | None:
 def _write(path: str, host: Host, document: Document | None) -> Create | Replace:
     # The Store's update time says when it was heard.
     fields = readable(replace(host, received_at=None))
-    return Replace(path, fields, document.token) if document else Create(path, fields)
+    return written(path, fields, document)
 
 
 def _wake(host: Host, old: Host | None) -> Wake | None:

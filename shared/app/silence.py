@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from shared.app.context import App
-from shared.app.stored import host_of
+from shared.app.stored import host_of, live_slices, written
 from shared.core.codec import from_fields, to_fields
 from shared.core.hosts import Host
 from shared.core.slices import Slice
-from shared.errors import Conflict, Unreadable
+from shared.errors import Conflict
 from shared.log import get
-from shared.ports import Create, Query, Replace, Where
+from shared.ports import Query, Where
 
 CANARY = "control/canary"
 SILENCE = "control/silence"
-SLICES_MAX = 1000
 # 64 hosts, and the generations that are still being deleted.
 HOSTS_MAX = 1000
 # Fewer silent hosts than this are no pattern.
@@ -87,9 +86,7 @@ def _are_most_silent(app: App, now: datetime) -> bool:
     fields = {"summary": _said(count), "at": now, **to_fields(count)}
     # Whoever counted at the same time counted the same.
     with suppress(Conflict):
-        app.store.commit(
-            [Replace(SILENCE, fields, document.token) if document else Create(SILENCE, fields)]
-        )
+        app.store.commit([written(SILENCE, fields, document)])
     if count.is_most:
         _log.error("%s: nobody is given up", _said(count))
     return count.is_most
@@ -102,12 +99,7 @@ def _said(count: Count) -> str:
 def _count(app: App, now: datetime) -> Count:
     """Read the hosts of all slices."""
     count = Count()
-    query = Query("slices", (Where("live", "==", True),), limit=SLICES_MAX)  # noqa: FBT003
-    for document in app.store.query(query):
-        try:
-            slice_ = from_fields(Slice, document.fields)
-        except Unreadable:
-            continue  # the tick says so
+    for slice_ in live_slices(app.store):
         hosts = _serving(slice_, _hosts_of(app, slice_))
         quiet = len(_silent(hosts, now, _may_be_silent_s(app)))
         count = Count(

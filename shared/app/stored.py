@@ -1,4 +1,4 @@
-"""Values with what only the Store knows of them."""
+"""What several use cases read and write in the same way."""
 
 from __future__ import annotations
 
@@ -6,10 +6,33 @@ from dataclasses import replace
 
 from shared.core.codec import from_fields
 from shared.core.hosts import Host
-from shared.ports import Document
+from shared.core.slices import Slice
+from shared.errors import Unreadable
+from shared.log import get
+from shared.ports import Create, Document, Fields, Query, Replace, Store, Where
+
+SLICES_MAX = 1000
+LIVE_SLICES = Query("slices", (Where("live", "==", value=True),), limit=SLICES_MAX)
+_log = get("stored")
 
 
 def host_of(document: Document) -> Host:
     """Read a host; when it was heard is the Store's own time."""
     host = from_fields(Host, document.fields)
     return replace(host, received_at=document.updated_at)
+
+
+def written(path: str, fields: Fields, old: Document | None) -> Create | Replace:
+    """Write a whole document as it was read, or make it if it was not there."""
+    return Replace(path, fields, old.token) if old else Create(path, fields)
+
+
+def live_slices(store: Store) -> list[Slice]:
+    """Read the slices that may have something in the cloud; one that cannot be read hides none."""
+    slices = []
+    for document in store.query(LIVE_SLICES):
+        try:
+            slices.append(from_fields(Slice, document.fields))
+        except Unreadable as error:
+            _log.error("%s: %s", document.path, error)
+    return slices

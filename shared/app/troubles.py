@@ -8,12 +8,12 @@ from datetime import datetime
 from shared.app.context import App
 from shared.app.messages import alert_message
 from shared.app.relay import Event, outbox_write, relay
+from shared.app.stored import written
 from shared.core.alerts import Alert
 from shared.core.codec import from_fields, to_fields
 from shared.core.troubles import Troubles, follow
 from shared.errors import Conflict
 from shared.log import get
-from shared.ports import Create, Replace
 from shared.topology import Topic
 
 TROUBLES = "control/troubles"
@@ -35,7 +35,7 @@ def follow_troubles(app: App, seen: Mapping[str, str], at: datetime) -> None:
     try:
         app.store.commit(
             [
-                Replace(TROUBLES, fields, document.token) if document else Create(TROUBLES, fields),
+                written(TROUBLES, fields, document),
                 *(outbox_write(event, at) for event in events),
             ]
         )
