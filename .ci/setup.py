@@ -1,5 +1,8 @@
 """Make `.venv` from the lock files; run by `make setup` with the machine's own Python.
 
+With a folder and a lock file it makes one more environment, for tools that pin what ours pin
+differently; `make` runs that with the Python of `.venv`.
+
 pip installs uv (pinned), uv installs everything else: here that is 5 s instead of 74 s.
 uv does not read pip's settings, so the ones that say where packages come from are handed over;
 where uv still fails, pip does the same work slowly.  Every package is checked against its hash.
@@ -42,6 +45,13 @@ def main() -> int:
     return 0
 
 
+def beside(folder: Path, lock: str) -> int:
+    """Make an environment with nothing in it but what a lock file lists."""
+    venv.create(folder, clear=True)
+    install([*PINNED, lock], folder / "bin" / "python")
+    return 0
+
+
 def works() -> bool:
     """Tell whether the environment is there and its interpreter still starts with pip."""
     probe = [str(PYTHON), "-c", "import pip"]
@@ -49,17 +59,18 @@ def works() -> bool:
     return PYTHON.exists() and subprocess.run(probe, check=False, stderr=quiet).returncode == 0
 
 
-def install(arguments: list[str]) -> None:
-    """Install with uv, or with pip where uv cannot."""
+def install(arguments: list[str], into: Path = PYTHON) -> None:
+    """Install with uv, or with pip where uv cannot, into the environment of an interpreter."""
     # Compiled now, or every process that imports JAX compiles it again where nothing may be kept.
     uv = [str(VENV / "bin" / "uv"), "pip", "install", "--quiet", "--compile-bytecode"]
-    uv += ["--python", str(PYTHON)]
+    uv += ["--python", str(into)]
     try:
         # pip looks at every index too; the hashes say which file is the right one.
         run([*uv, "--index-strategy", "unsafe-best-match", *arguments], **dict(uv_settings()))
     except (subprocess.CalledProcessError, OSError):
         print("uv could not install; trying the same with pip (slower)", file=sys.stderr)
-        run([str(PYTHON), "-m", "pip", "install", "--quiet", *arguments])
+        pip = [str(PYTHON), "-m", "pip", "--python", str(into)]
+        run([*pip, "install", "--quiet", *arguments])
 
 
 def uv_settings() -> Iterator[tuple[str, str]]:
@@ -84,6 +95,6 @@ def run(command: list[str], **environment: str) -> None:
 
 if __name__ == "__main__":
     try:
-        sys.exit(main())
+        sys.exit(beside(ROOT / sys.argv[1], sys.argv[2]) if sys.argv[1:] else main())
     except subprocess.CalledProcessError as failure:
         sys.exit(failure.returncode)

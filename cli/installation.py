@@ -12,16 +12,19 @@ import typer
 
 from cli import box, local_runner
 from cli.errors import CliError
+from cli.tables import printable
 from sandbox import control
 from shared import settings as home_settings
 from shared import wiring
-from shared.ports import Blobs, Bus, Store
+from shared.ports import Blobs, Bus, SliceApi, Store
 from shared.settings import Settings, Wiring
 
 if TYPE_CHECKING:
     from cli.identity import TokenSource
 
 Opened = TypeVar("Opened")
+# The document of the kill switch (``shared.app.pause``).
+PAUSE = "control/pause"
 _PAID_LOOK_S = 0.5
 _RUNNERS = {Wiring.EMBEDDED: local_runner.RUNNER, Wiring.BOX: local_runner.BOX}
 
@@ -46,6 +49,11 @@ class Installation:
     def blobs(self) -> Blobs:
         """Open the objects; Google's library takes a quarter of a second."""
         return self._opened(lambda: wiring.open_blobs(self.settings, self.endpoint))
+
+    @cached_property
+    def slices(self) -> SliceApi:
+        """Open Cloud TPU as whoever is logged in; the control plane has accounts of its own."""
+        return self._opened(lambda: wiring.open_slices(self.settings, self.endpoint))
 
     @property
     def endpoint(self) -> str:
@@ -111,6 +119,13 @@ class Installation:
         problem = self.missing_runner()
         if problem is not None:
             raise problem
+
+    def warn_if_paused(self) -> None:
+        """Say that nothing is created now, by whose order, and why."""
+        document = self.store.get(PAUSE)
+        if document is not None:
+            # The sentence is in the document: what parses it takes longer than this command.
+            say_aside(printable(str(document.fields["summary"])))
 
     def missing_runner(self) -> CliError | None:
         """Say that nobody carries orders out; deployed functions are always there."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 from cli import tables
 from cli.job_view import JobView
 from shared.core.model import Attempt, Job
+from shared.core.rules import RESTORES_MAX
 from shared.core.slices import Bid
 from shared.core.stages import Stage
 
@@ -32,6 +33,8 @@ def next_step(job: Job) -> str:
     match job.stage:
         case Stage.SUCCEEDED:
             return f"tpuctl logs {number}"
+        case Stage.FAILED if _restores_nothing(job):
+            return _elsewhere(job)
         case Stage.FAILED | Stage.CANCELLED:
             return f"tpuctl logs {number}, then tpuctl resume {number} or tpuctl rerun {number}"
         case Stage.STOPPING:
@@ -40,6 +43,19 @@ def next_step(job: Job) -> str:
             return f"tpuctl logs -f {number}, tpuctl stop {number}"
         case _:
             return f"tpuctl wait {number}, tpuctl stop {number}"
+
+
+def _restores_nothing(job: Job) -> bool:
+    failed = job.failed_restore
+    return failed is not None and len(failed.attempts) >= RESTORES_MAX
+
+
+def _elsewhere(job: Job) -> str:
+    """Say how to go on where the newest checkpoint cannot be restored."""
+    number, step = job.number, job.earlier_step
+    if step is None:
+        return f"tpuctl logs {number}, then tpuctl rerun {number}"
+    return f"tpuctl logs {number}, then tpuctl resume {number} --from-step {step}"
 
 
 def _headline(view: JobView) -> Iterator[str]:
@@ -125,6 +141,8 @@ def _bid(bid: Bid) -> str:
     words = [state, str(bid.verdict)] if bid.verdict != state else [state]
     if bid.condemned_at:
         words.append(f"goes: {bid.condemned_for}")
+    if bid.unknown_since:
+        words.append(f"not seen since {bid.unknown_since:%Y-%m-%d %H:%M} UTC")
     if bid.detail:
         words.append(bid.detail)
     return tables.printable(f"{bid.name} {bid.zone}: {', '.join(words)}")

@@ -28,6 +28,13 @@ JOB_CHARS: Final = 12
 SLICE_CHARS: Final = 8
 ANSWER_S: Final = 30.0
 _LOOK_AGAIN_S: Final = 0.02
+# Where to look when such an order was refused.
+_STEPS: Final[Mapping[OrderKind, str]] = {
+    OrderKind.PAUSE: "tpuctl ps",
+    OrderKind.UNPAUSE: "tpuctl ps",
+    OrderKind.SWEEP: "tpuctl sweep --dry-run",
+    OrderKind.PARKED_RETRY: "tpuctl parked ls",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +145,8 @@ def _step_after(order: Order, fields: Mapping[str, Any]) -> str:
         return "tpuctl grant ls"
     if str(fields["reason"]).startswith(TOKEN_REFUSED):
         return "gcloud auth application-default login"
+    if order.kind in _STEPS:
+        return _STEPS[order.kind]
     if str(fields["reason"]).endswith(I_PAY):
         return "tpuctl grant ls shows what is free"
     if order.kind is OrderKind.SUBMIT:

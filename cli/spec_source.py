@@ -34,6 +34,7 @@ FLAGS: Final[Mapping[str, str]] = {
     "hold_s": "--hold-s",
     "tags": "--tag",
     "note": "--note",
+    "priority": "--priority",
 }
 MERGED: Final = ("env", "on")
 

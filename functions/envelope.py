@@ -7,7 +7,7 @@ import binascii
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 
 from shared.ports import Delivery, Message
@@ -16,6 +16,8 @@ from shared.topology import SUBSCRIPTIONS
 # What is kept of a body that is no push request.
 KEPT_BYTES_MAX = 10_000
 REASON_CHARS_MAX = 500
+# What Pub/Sub counts in; no Store takes more than 64 bits.
+ATTEMPT_MAX = 2**31 - 1
 # Of a hash: shorter than what the log takes for a secret.
 ID_CHARS = 24
 
@@ -87,8 +89,8 @@ def _envelope(found: object) -> _Envelope:
     message = _object("message", envelope.get("message"))
     attributes = _object("message.attributes", message.get("attributes", {}))
     attempt = envelope.get("deliveryAttempt", 1)
-    if not isinstance(attempt, int):
-        raise ValueError("deliveryAttempt: expected a number")  # noqa: TRY004 - as all the others
+    if not isinstance(attempt, int) or not 0 <= attempt <= ATTEMPT_MAX:
+        raise ValueError("deliveryAttempt: expected a number")
     return _Envelope(
         id=_text("message.messageId", message.get("messageId")),
         subscription=_text("subscription", envelope.get("subscription")),
@@ -112,11 +114,12 @@ def _time(where: str, found: object) -> datetime:
     text = _text(where, found)
     try:
         at = datetime.fromisoformat(text)
-    except ValueError:
+        in_utc = at.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise ValueError(f"{where}: expected a time") from None
     if at.tzinfo is None:
         raise ValueError(f"{where}: expected a time with its zone")
-    return at
+    return in_utc
 
 
 def _text(where: str, found: object, *, chars_min: int = 1) -> str:

@@ -28,8 +28,8 @@ from shared.adapters.sqlite_bus import SqliteBus
 from shared.app import seal
 from shared.app.context import App
 from shared.errors import ControlPlaneError
+from shared.log import TextFormatter, to_stderr
 from shared.log import get as get_log
-from shared.log import to_stderr
 from shared.ports import Delivery, Inbox
 from shared.settings import Settings, Wiring
 from shared.topology import BOX_REPORTS, SUBSCRIPTIONS
@@ -212,7 +212,7 @@ def _claimed(home: Path) -> Iterator[None]:
 def _log_to_stderr() -> None:
     to_stderr()
     for handler in logging.getLogger().handlers:
-        handler.setFormatter(logging.Formatter(LOG_FORMAT))
+        handler.setFormatter(TextFormatter(LOG_FORMAT))
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

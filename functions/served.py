@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final
 
 from functions.ticks import Ticks
-from sandbox import background
+from sandbox import background, processes
 from shared import settings as home_settings
 from shared import wiring
 from shared.errors import ControlPlaneError
@@ -78,7 +78,11 @@ class Served:
             str(self.port),
         ]
         self.process = subprocess.Popen(
-            command, env=self.environ, stdin=subprocess.DEVNULL, start_new_session=True
+            command,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - this process has one thread
         )
 
     def is_up(self) -> bool:
@@ -177,6 +181,11 @@ def _environ(settings: Settings, endpoint: str) -> dict[str, str]:
         wiring.CLOUD_VARIABLE: endpoint,
         "THREADS": THREADS,
     }
+
+
+def _end_with_parent() -> None:
+    """Leave no function behind, even when this process is killed (Linux)."""
+    processes.signal_on_parent_death(signal.SIGKILL)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

@@ -32,6 +32,7 @@ locals {
       zones          = var.zones
     }
     installation = local.installation
+    limits       = { for key, value in var.limits : key => value if value != null }
     policy       = var.policy
     wiring       = "google"
   }

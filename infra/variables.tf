@@ -102,6 +102,27 @@ variable "labels" {
   nullable    = false
 }
 
+variable "limits" {
+  description = "The table [limits] of settings.toml: how many slices are asked for in a minute, and how many slices and chips one owner may have at once; null for no cap."
+  type = object({
+    chips_per_owner    = optional(number)
+    creates_per_minute = optional(number, 60)
+    slices_per_owner   = optional(number)
+  })
+  default  = {}
+  nullable = false
+
+  validation {
+    condition     = var.limits.creates_per_minute >= 1 && var.limits.creates_per_minute <= 100000
+    error_message = "From 1 to 100000 slices are asked for in a minute; `tpuctl pause` is for none."
+  }
+
+  validation {
+    condition     = alltrue([for value in values(var.limits) : value == null ? true : value >= 0 && floor(value) == value])
+    error_message = "Limits are whole numbers of 0 or more."
+  }
+}
+
 variable "log_days" {
   description = "After how many days the logs of jobs are deleted; null for never."
   type        = number

@@ -21,6 +21,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 _IS_LINUX = sys.platform.startswith("linux")
 _LOOK_AGAIN_S = 0.002
+_PS_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ def start_time(pid: int) -> str | None:
         capture_output=True,
         text=True,
         check=False,
+        timeout=_PS_S,
     )
     return answer.stdout.strip() or None
 
@@ -148,6 +150,7 @@ def _list_by_ps() -> list[_Process]:
         capture_output=True,
         text=True,
         check=True,
+        timeout=_PS_S,
     )
     rows = [line.split() for line in answer.stdout.splitlines()]
     return [_Process(int(row[0]), int(row[1]), row[2].startswith("Z")) for row in rows]

@@ -60,7 +60,9 @@ def get(name: str) -> logging.Logger:
 
 def to_stderr(level: int = logging.INFO) -> None:
     """Send all lines to stderr; for processes, never for libraries."""
-    logging.basicConfig(stream=sys.stderr, level=level, format=FORMAT)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(TextFormatter(FORMAT))
+    logging.basicConfig(handlers=[handler], level=level)
     # A machine ticks once a second, and nobody there counts what a tick says.
     get(TICK).setLevel(logging.WARNING)
     _quieten_libraries()
@@ -94,6 +96,14 @@ def add(**fields: object) -> None:
         _context.set({**around, **fields})
 
 
+class TextFormatter(logging.Formatter):
+    """A record as text for people on a machine; what looks like a secret is struck out."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write a line, and the lines of a stack if there is one."""
+        return without_secrets(super().format(record))
+
+
 class JsonFormatter(logging.Formatter):
     """A record as one line of JSON, with the names that Cloud Logging knows."""
 
@@ -110,14 +120,19 @@ class JsonFormatter(logging.Formatter):
             line[TRACE] = trace
         if record.exc_info:
             # The end of a stack is where it happened.
-            stack = clean(self.formatException(record.exc_info), sys.maxsize)
+            stack = without_secrets(self.formatException(record.exc_info))
             line["stack_trace"] = stack[-STACK_CHARS_MAX:]
         return json.dumps(line)
 
 
 def clean(text: str, chars_max: int) -> str:
     """Strike out what looks like a secret, then cut: a cut must not hide half a secret."""
-    return _SECRET.sub(STRUCK_OUT, text)[:chars_max]
+    return without_secrets(text)[:chars_max]
+
+
+def without_secrets(text: str) -> str:
+    """Strike out what looks like a secret; for texts that come from elsewhere, as errors do."""
+    return _SECRET.sub(STRUCK_OUT, text)
 
 
 def _value(value: object) -> object:

@@ -14,13 +14,14 @@ import re
 import secrets
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.core.identity import NAMELESS, slug
+from shared.core.limits import Limits
 from shared.core.policy import EMBEDDED, Policy
 from shared.errors import SpecError
 from shared.settings_cloud import CloudSettings, check_keys, cloud_settings
@@ -34,6 +35,8 @@ _INSTALLATION = re.compile(r"[a-z][a-z0-9]{5}")
 _SECRET_BYTES = 32
 # What a secret begins with in $TPUCTL_SECRET when the rest is its bytes in hex.
 _SECRET_HEX = "hex:"  # noqa: S105 - what marks one
+
+_TABLES = ("wiring", "owner", "installation", "cloud", "policy", "limits", "alerts")
 
 HOME_VARIABLE = "TPUCTL_HOME"
 SETTINGS_VARIABLE = "TPUCTL_SETTINGS"
@@ -60,6 +63,7 @@ class Settings:
     given_installation: str = ""
     given_secret: str = ""
     alerts: AlertSettings | None = None
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def state_path(self) -> Path:
@@ -115,7 +119,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     environ = os.environ if environ is None else environ
     home = home_in(environ)
     path, written = _written(home, environ)
-    check_keys(path, "", written, ("wiring", "owner", "installation", "cloud", "policy", "alerts"))
+    check_keys(path, "", written, _TABLES)
     wiring = _wiring(path, written.get("wiring", Wiring.EMBEDDED))
     owner = written.get("owner") or environ.get("TPUCTL_OWNER") or _user()
     if not isinstance(owner, str):
@@ -126,6 +130,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         home=home,
         owner=slug(owner),
         policy=_policy(path, written.get("policy", {}), EMBEDDED if is_embedded else Policy()),
+        limits=_limits(path, written.get("limits")),
         wiring=wiring,
         cloud=cloud,
         given_installation=_installation(path, written.get("installation", "")),
@@ -191,7 +196,7 @@ def _installation(path: str, written: object) -> str:
 def _policy(path: str, written: object, default: Policy) -> Policy:
     if not isinstance(written, dict):
         raise SpecError(f"{path}: policy", "expected a table")
-    check_keys(path, "policy.", written, tuple(field.name for field in fields(Policy)))
+    check_keys(path, "policy.", written, tuple(each.name for each in fields(Policy)))
     for key, value in written.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
             raise SpecError(f"{path}: policy.{key}", f"expected seconds, found {value!r}")
@@ -205,6 +210,14 @@ def _alerts(path: str, written: object, cloud: CloudSettings | None) -> AlertSet
     from shared.settings_alerts import alert_settings
 
     return alert_settings(path, written, cloud)
+
+
+def _limits(path: str, written: object) -> Limits:
+    if written is None:
+        return Limits()
+    from shared.settings_limits import limits_of
+
+    return limits_of(path, written)
 
 
 def _user() -> str:

@@ -27,9 +27,10 @@ EMBEDDED_BACKOFF_S_MIN = 0.1
 EMBEDDED_BACKOFF_S_MAX = 5.0
 
 # The attributes of a dead letter: the first three are Google's own names.
-DEAD_LETTER_SUBSCRIPTION = "CloudPubSubDeadLetterSourceSubscription"
-DEAD_LETTER_ATTEMPTS = "CloudPubSubDeadLetterSourceDeliveryCount"
-DEAD_LETTER_PUBLISHED_AT = "CloudPubSubDeadLetterSourceTopicPublishTime"
+DEAD_LETTER_PREFIX = "CloudPubSubDeadLetterSource"
+DEAD_LETTER_SUBSCRIPTION = f"{DEAD_LETTER_PREFIX}Subscription"
+DEAD_LETTER_ATTEMPTS = f"{DEAD_LETTER_PREFIX}DeliveryCount"
+DEAD_LETTER_PUBLISHED_AT = f"{DEAD_LETTER_PREFIX}TopicPublishTime"
 DEAD_LETTER_TOPIC = "tpuctl-source-topic"
 
 

@@ -176,6 +176,7 @@ def open_app(settings: Settings, endpoint: str = "") -> App:
         identity=open_identity(settings),
         people=settings.cloud.people if settings.cloud else People(),
         webhooks=open_webhooks(settings),
+        limits=settings.limits,
     )
 
 

@@ -12,7 +12,7 @@ import typer
 from cli import box, box_checks, box_unit, local_runner
 from cli.as_json import print_json
 from cli.errors import FAILED
-from cli.installation import say_aside
+from cli.installation import Installation, say_aside
 from cli.words import AS_JSON
 from shared import settings as home_settings
 from shared import wiring
@@ -96,6 +96,7 @@ def status(*, as_json: AS_JSON = False) -> None:
         typer.echo(f"home     {settings.home}")
         typer.echo(f"project  {cloud.project}, bucket {cloud.bucket}")
         typer.echo(f"box      {f'up, process {runner.pid}' if runner else 'not up'}")
+        Installation(settings).warn_if_paused()
         if seal:
             typer.echo(f"sealed   since {seal.at:%Y-%m-%d %H:%M} UTC: {seal.summary}")
         elif runner is None:

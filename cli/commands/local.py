@@ -10,6 +10,7 @@ import typer
 from cli import local_runner
 from cli.as_json import print_json
 from cli.errors import FAILED, CliError
+from cli.installation import Installation
 from cli.words import AS_JSON
 from sandbox import control
 from shared import settings as home_settings
@@ -84,6 +85,8 @@ def status(*, as_json: AS_JSON = False) -> None:
         typer.echo(f"home          {settings.home}")
         typer.echo(f"local runner  {f'up, process {runner.pid}' if runner else 'not up'}")
         typer.echo(f"sandbox       {f'up, {sandbox.url}' if sandbox else 'not up'}")
+        if runner is not None:
+            Installation(settings).warn_if_paused()
     if runner is None or sandbox is None:
         if not as_json:
             typer.echo("next: tpuctl local up")

@@ -34,7 +34,7 @@ def poke(
 ) -> None:
     """Wake the checks now instead of at the next minute."""
     installation = for_orders()
-    bell = _bell(installation.settings)
+    bell = bell_of(installation.settings)
     before = _last_tick(installation)
     bell.ring()
     typer.echo(f"woke {bell.name}; {_told(before)}")
@@ -45,7 +45,7 @@ def poke(
 
 
 @dataclass(frozen=True, slots=True)
-class _Bell:
+class Bell:
     """What is woken, by what people call it; ``complain`` tells what it has to say for itself."""
 
     name: str
@@ -62,7 +62,7 @@ class _Tick:
     read_at: datetime
 
 
-def _bell(settings: Settings) -> _Bell:
+def bell_of(settings: Settings) -> Bell:
     """Find what begins ticks in this installation.  Raises CliError when it is not up."""
     if settings.wiring is not Wiring.GOOGLE:
         is_box = settings.wiring is Wiring.BOX
@@ -78,20 +78,20 @@ def _bell(settings: Settings) -> _Bell:
 
 def _process_bell(
     settings: Settings, program: local_runner.Program, *, next_step: str = ""
-) -> _Bell:
+) -> Bell:
     info = local_runner.find(settings.home, program)
     if info is None:
         raise CliError(
             f"{program.label} is not up in {settings.home}", next_step=next_step or program.up
         )
-    return _Bell(
+    return Bell(
         f"{program.label}, process {info.pid}",
         lambda: local_runner.poke(info),
         f"read {settings.home / program.log_name}",
     )
 
 
-def _scheduler_bell(settings: Settings) -> _Bell:
+def _scheduler_bell(settings: Settings) -> Bell:
     """Ring at Cloud Scheduler's, whose own account of it tells why no tick came."""
     ticker = wiring.open_ticker(settings)
     cloud = settings.google
@@ -112,7 +112,7 @@ def _scheduler_bell(settings: Settings) -> _Bell:
         return ""
 
     name = f"{cloud.prefix}-tick of Cloud Scheduler in {cloud.region}"
-    return _Bell(name, ring, "the logs of health_check say more: docs/deploy.md", complain)
+    return Bell(name, ring, "the logs of health_check say more: docs/deploy.md", complain)
 
 
 def _last_tick(installation: Installation) -> _Tick | None:
@@ -128,7 +128,7 @@ def _told(tick: _Tick | None) -> str:
     return f"the last tick began {tables.age(tick.at, tick.read_at)} ago"
 
 
-def _next_tick(installation: Installation, bell: _Bell, before: _Tick | None) -> _Tick:
+def _next_tick(installation: Installation, bell: Bell, before: _Tick | None) -> _Tick:
     """Wait until another tick than that one began.  Raises CliError when the time is up."""
     deadline, pause = time.monotonic() + WAIT_S, threading.Event()
     # Its own time tells it apart: a tick that is cut short writes the document twice.

@@ -43,6 +43,8 @@ def ps(
         for line in _lines(jobs, tables.width()):
             typer.echo(line)
         warn_without_runner(installation, jobs)
+    if not as_json:
+        installation.warn_if_paused()
 
 
 def _lines(jobs: Sequence[JobRow], columns: int) -> list[str]:

@@ -41,6 +41,20 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "poke": Entry(
         "cli.commands.poke", "poke", "Wake the checks now instead of at the next minute."
     ),
+    "sweep": Entry(
+        "cli.commands.sweep",
+        "sweep",
+        "Delete TPUs of ours that no slice wants, after a look at each.",
+    ),
+    "parked": Entry("cli.commands.parked", "app", "Messages that nobody could handle."),
+    "pause": Entry(
+        "cli.commands.pause", "pause", "Create no slice any more, for anybody; what runs goes on."
+    ),
+    "unpause": Entry(
+        "cli.commands.pause",
+        "unpause",
+        "Create again what is wanted; what waited goes on by itself.",
+    ),
     "grant": Entry("cli.commands.grant", "app", "What may be used without paying."),
     "slice": Entry("cli.commands.slices", "app", "List and release TPU slices."),
     "init": Entry(

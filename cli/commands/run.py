@@ -39,6 +39,9 @@ def run(  # noqa: PLR0913 - one parameter a flag
         str | None, typer.Option(metavar="TIER", help="spot (default), on-demand or reserved.")
     ] = None,
     i_pay: I_PAY = False,
+    priority: Annotated[
+        int | None, typer.Option(metavar="N", help="-100 to 100: who is asked for first.")
+    ] = None,
     runtime: Annotated[str | None, typer.Option(help="The image of the hosts.")] = None,
     on: ON = None,
     slice_name: Annotated[
@@ -77,6 +80,7 @@ def run(  # noqa: PLR0913 - one parameter a flag
         zones=zone,
         tier=tier,
         i_pay=i_pay or None,
+        priority=priority,
         runtime_version=runtime,
         env=source.pairs("--env", env or [], "NAME=VALUE"),
         setup=setup,

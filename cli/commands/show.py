@@ -25,3 +25,4 @@ def show(job: JOB, *, as_json: AS_JSON = False) -> None:
     for line in text_of(view, tables.width()):
         typer.echo(line)
     warn_without_runner(installation, [row])
+    installation.warn_if_paused()

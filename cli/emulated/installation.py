@@ -36,8 +36,23 @@ def up(
     cloud: Mapping[str, object],
     policy: Mapping[str, float] | None = None,
     installation: str = "",
+    limits: Mapping[str, int] | None = None,
 ) -> Settings:
     """Start everything, and name it in this process's environment.  Undone by ``down``."""
+    settings = prepare(home, cloud=cloud, policy=policy, installation=installation, limits=limits)
+    local_runner.start(settings.home, os.environ[CLOUD_VARIABLE], local_runner.SERVED)
+    return settings
+
+
+def prepare(
+    home: Path,
+    *,
+    cloud: Mapping[str, object],
+    policy: Mapping[str, float] | None = None,
+    installation: str = "",
+    limits: Mapping[str, int] | None = None,
+) -> Settings:
+    """Start and name everything but the functions.  Undone by ``down``."""
     home.mkdir(parents=True, exist_ok=True)
     emulators.up(home / "emulators")
     os.environ.update(emulators.environment(home / "emulators"))
@@ -55,10 +70,9 @@ def up(
         home,
         installation or _installation(),
         {**asdict(EMBEDDED), "tick_s": TICK_S, **(policy or {})},
+        limits or {},
     )
-    settings = home_settings.load()
-    local_runner.start(settings.home, info.url, local_runner.SERVED)
-    return settings
+    return home_settings.load()
 
 
 def down(home: Path) -> None:
@@ -69,7 +83,9 @@ def down(home: Path) -> None:
     emulators.down(home / "emulators")
 
 
-def _write_settings(home: Path, installation: str, policy: Mapping[str, float]) -> None:
+def _write_settings(
+    home: Path, installation: str, policy: Mapping[str, float], limits: Mapping[str, int]
+) -> None:
     lines = [
         'wiring = "google"',
         f'installation = "{installation}"',
@@ -80,6 +96,8 @@ def _write_settings(home: Path, installation: str, policy: Mapping[str, float]) 
         f'outputs = "{home / "outputs"}"',
         "[policy]",
         *(f"{key} = {value}" for key, value in policy.items() if value != getattr(Policy(), key)),
+        "[limits]",
+        *(f"{key} = {value}" for key, value in limits.items()),
     ]
     (home / "settings.toml").write_text("\n".join([*lines, ""]), encoding="utf-8")
 

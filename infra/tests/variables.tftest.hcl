@@ -97,6 +97,18 @@ run "installation_too_long" {
   expect_failures = [var.installation]
 }
 
+run "no_slice_a_minute" {
+  command = plan
+  variables { limits = { creates_per_minute = 0 } }
+  expect_failures = [var.limits]
+}
+
+run "half_a_slice_an_owner" {
+  command = plan
+  variables { limits = { slices_per_owner = 0.5 } }
+  expect_failures = [var.limits]
+}
+
 run "key_that_is_a_ring" {
   command = plan
   variables { kms_key = "projects/p/locations/europe-west4/keyRings/r" }

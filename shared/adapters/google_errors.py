@@ -21,6 +21,7 @@ from shared.errors import (
     RateLimited,
     Unavailable,
 )
+from shared.log import without_secrets
 
 # Everything a call to Google can raise when it fails.
 GOOGLE_ERRORS: Final = (
@@ -58,7 +59,10 @@ _WRONG: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call failed: ``http`` is 0 when there was no answer."""
+    """Why a call failed: ``http`` is 0 when there was no answer.
+
+    The text ends in documents and alerts, and libraries quote what they like in it.
+    """
 
     status: str
     http: int
@@ -72,9 +76,10 @@ def failure_of(error: Exception) -> Failure:
     if isinstance(error, api.GoogleAPICallError):
         http = int(error.code or 0)
         status = _status_told(error) or _STATUS_OF_HTTP.get(http, "UNKNOWN")
-        return Failure(status, http, str(error.message))
+        return Failure(status, http, without_secrets(str(error.message)))
     is_refused = isinstance(error, (auth.DefaultCredentialsError, auth.RefreshError))
-    return Failure("UNAUTHENTICATED" if is_refused else "UNAVAILABLE", 0, str(error))
+    status = "UNAUTHENTICATED" if is_refused else "UNAVAILABLE"
+    return Failure(status, 0, without_secrets(str(error)))
 
 
 def meaning(failure: Failure, what: str, *, role: str) -> ControlPlaneError:

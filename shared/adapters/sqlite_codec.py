@@ -48,7 +48,10 @@ def time_text(when: datetime) -> str:
     """Write a time in fixed width, in UTC, to the microsecond."""
     if when.tzinfo is None:
         raise InvalidRequest(f"{when!r} has no time zone")
-    utc = when.astimezone(UTC).replace(tzinfo=None)
+    try:
+        utc = when.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:
+        raise InvalidRequest(f"{when} is no time in UTC") from None
     return utc.isoformat(timespec="microseconds") + "Z"
 
 

@@ -23,6 +23,7 @@ from shared.errors import (
     Stockout,
     Unavailable,
 )
+from shared.log import without_secrets
 
 # google.rpc.Code, as failed operations and failed queued resources carry it.
 STATUS_OF_CODE: Final = {
@@ -98,7 +99,7 @@ def classify(status: str, text: str, *, zone: str) -> ControlPlaneError:
 
 def describe(code: int, text: str) -> str:
     """Write a ``google.rpc.Status`` as one line that ``classify_line`` reads back."""
-    return f"{STATUS_OF_CODE.get(code, 'UNKNOWN')}: {text}"
+    return f"{STATUS_OF_CODE.get(code, 'UNKNOWN')}: {without_secrets(text)}"
 
 
 def classify_line(line: str, *, zone: str) -> ControlPlaneError:

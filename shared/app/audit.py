@@ -15,8 +15,8 @@ from shared.app.settle import settle
 from shared.core.audit import NEWS_S, Meaning, Word, classify, parse
 from shared.core.capacity import take_announcement, take_word
 from shared.core.instances import Instance
-from shared.core.names import parse_cloud_name
 from shared.core.situation import Situation
+from shared.core.sweeping import parse_own_name
 from shared.log import get
 from shared.ports import Delivery, Query, Where
 
@@ -61,10 +61,10 @@ def _mark(instance: Instance, word: Word) -> Mark:
 
 def _owner(app: App, name: str) -> str | None:
     """Name the slice that a node or queued resource belongs to, if it is ours."""
-    parsed = parse_cloud_name(name)
-    if parsed is None or parsed[0] != app.installation:
+    parsed = parse_own_name(name, app.installation)
+    if parsed is None:
         return None
-    found = app.store.query(Query("slices", (Where("uid", "==", parsed[1]),), limit=1))
+    found = app.store.query(Query("slices", (Where("uid", "==", parsed.slice_uid),), limit=1))
     return str(found[0].fields["name"]) if found else None
 
 

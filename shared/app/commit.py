@@ -104,14 +104,30 @@ def _notes(after: Situation, who: str) -> Iterator[Write]:
 
 
 def _wakes(before: Situation, after: Situation, who: str) -> Iterator[Wake]:
-    """Wake the owners of what is open now, unless the owner is the one who commits."""
+    """Wake the owners of what this commit opens, unless the owner is the one who commits.
+
+    What was open before is the tick's to tell again: two owners that both cannot go on, and
+    woke each other with every look, would never rest.
+    """
     name, job = after.slice.name, after.job
     if job is not None and job.slice != name and before.writer is not None and not after.writer:
         yield wake_launch(job.slice, "the last writer is dead")
-    if who != LAUNCH and (unwritten(after) or unrung(after)):
+    if who != LAUNCH and _orders(after) - _orders(before):
         yield wake_launch(name, "mandate")
-    if who != RECOVERY and (uncreated(after) or undeleted(after)):
+    if who != RECOVERY and _bids(after) - _bids(before):
         yield wake_recovery(name, "bids")
+
+
+def _orders(now: Situation) -> set[tuple[str, int, int]]:
+    """What launch is to do, each by a name of its own."""
+    written = {("write", each.number, each.mandate.sequence) for each in unwritten(now)}
+    return written | {("ring", each.number, each.mandate.sequence) for each in unrung(now)}
+
+
+def _bids(now: Situation) -> set[tuple[str, int, str]]:
+    """What recovery is to do, each by a name of its own."""
+    created = {("create", generation.number, bid.id) for generation, bid in uncreated(now)}
+    return created | {("delete", generation.number, bid.id) for generation, bid in undeleted(now)}
 
 
 def _publish(app: App, outbox: _Outbox) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from shared.core.catalog import Catalog
 from shared.core.identity import People
+from shared.core.limits import Limits
 from shared.core.policy import Policy
 from shared.deadline import Deadline
 from shared.ports import Blobs, Bus, Clock, Identity, SliceApi, Store, Webhooks
@@ -23,6 +24,7 @@ class App:
     ``identity`` proves who gives an order; None: the user of this machine is believed.
     ``people`` are its teams with their worker accounts.
     ``webhooks`` are told what people want to hear; without them it stands in the log.
+    ``limits`` bound how much is asked for, and what an owner may have.
     """
 
     store: Store
@@ -43,3 +45,4 @@ class App:
     identity: Identity | None = None
     people: People = field(default_factory=People)
     webhooks: Webhooks | None = None
+    limits: Limits = field(default_factory=Limits)

@@ -9,15 +9,18 @@ from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from shared.app.context import App
+from shared.app.gate import call_up
 from shared.app.messages import MessageKind, Wake, message, wake_launch, wake_recovery
-from shared.app.observing import Look, observation
+from shared.app.observing import Look, observation, says_news
 from shared.app.orphans import report_orphans
 from shared.app.relay import relay_old, waiting_since
 from shared.app.seal import find_seal
 from shared.app.settle import settle
-from shared.app.silence import CANARY, canary_gap
-from shared.app.stored import SLICES_MAX, live_slices, written
+from shared.app.silence import CANARY, canary_gap, mass_silence
+from shared.app.stored import SLICES_MAX, live_slices, read_slices, written
 from shared.app.troubles import follow_troubles
+from shared.app.unseen import Sight, follow_unseen
+from shared.app.zones import due_zones, is_turn_of_quiet, zones_of
 from shared.core.cloud import CloudRequest, Listing
 from shared.core.slices import Bid, BidStage, Slice
 from shared.deadline import MARGIN_S
@@ -28,9 +31,6 @@ from shared.ports import Fields, Query, Replace, Where
 from shared.topology import Topic
 
 TICK = "control/tick"
-ZONES = "control/zones"
-# How long a zone is swept after the last slice in it: far longer than the slowest create.
-ZONE_S = 3600.0
 # An event that is older than this was not relayed by whoever committed it.
 OUTBOX_AGE_S = 1.0
 _Found: TypeAlias = Mapping[str, CloudRequest]
@@ -42,16 +42,18 @@ _tick_log = get(TICK_LOG)
 class _Tick:
     """One tick: when it began by the Store's clock, and its account of itself.
 
-    ``after`` is the slice after which the last one ran out of time. ``troubles`` is what did not
-    work, by what it is.
+    ``before`` is when the last one began, ``after`` the slice after which it ran out of time.
+    ``troubles`` is what did not work, by what it is.
     """
 
     at: datetime
+    before: datetime | None = None
     after: str = ""
     outbox_age_s: float = 0.0
     slices: int = 0
     problems: int = 0
     troubles: dict[str, str] = field(default_factory=dict)
+    sight: Sight = field(default_factory=Sight)
 
 
 def run(app: App, *, limit_s: float = math.inf) -> None:
@@ -66,7 +68,7 @@ def run(app: App, *, limit_s: float = math.inf) -> None:
         return
     timed = replace(app, deadline=app.deadline.within(limit_s - MARGIN_S))
     tick = _begin(timed)
-    for part in (_canary, _relay, _due, _observe, _tell_troubles):
+    for part in (_canary, _relay, _due, _call_up, _observe, _unseen, _tell_troubles):
         try:
             timed.deadline.check()
             part(timed, tick)
@@ -90,7 +92,9 @@ def _begin(app: App) -> _Tick:
     now = document.read_at if document else app.clock.now()
     fields: Fields = {"summary": f"the last tick began at {now:%Y-%m-%d %H:%M:%S} UTC", "at": now}
     app.store.commit([written(TICK, fields, document)])
-    return _Tick(now, str(document.fields.get("after", "")) if document else "")
+    last = document.fields if document else {}
+    before = last.get("at")
+    return _Tick(now, before if isinstance(before, datetime) else None, str(last.get("after", "")))
 
 
 def _canary(app: App, tick: _Tick) -> None:
@@ -112,19 +116,29 @@ def _relay(app: App, tick: _Tick) -> None:
 def _due(app: App, tick: _Tick) -> None:
     """Wake the owners of whatever waits for something that should have come by now."""
     due = Where("due_at", "<=", tick.at)
-    query = Query("slices", (due,), order_by="due_at", limit=SLICES_MAX)
-    names = [str(document.fields["name"]) for document in app.store.query(query)]
-    _wake(app, [wake_launch(name, "due") for name in names])
-    _wake(app, [wake_recovery(name, "due") for name in names])
+    slices = read_slices(app.store, Query("slices", (due,), order_by="due_at", limit=SLICES_MAX))
+    _wake(app, [wake_launch(each.name, "due") for each in slices])
+    # While an attempt runs and nothing else is under way, capacity is as it should be.
+    _wake(app, [wake_recovery(each.name, "due") for each in slices if not each.is_at_work])
+
+
+def _call_up(app: App, tick: _Tick) -> None:
+    """Let the first of those that wait to be asked for have the places of this minute."""
+    count = call_up(app, tick.at)
+    if count:
+        _log.info("called up %d slices", count)
 
 
 def _observe(app: App, tick: _Tick) -> None:
     """List the cloud, then read the slices, and write down where they differ."""
     live = live_slices(app.store)
-    zones = _remembered(app, {zone for slice_ in live for zone in _zones(slice_)}, tick.at)
+    quiet_too = is_turn_of_quiet(tick.before, tick.at, app.policy.tick_s)
+    tick.sight.slices = live
+    busy = {zone for slice_ in live for zone in zones_of(slice_)}
+    zones = due_zones(app.store, busy, tick.at, quiet_too=quiet_too)
     if not zones:
         return
-    listing = app.slices.list(zones)
+    listing = tick.sight.listing = app.slices.list(zones)
     for problem in listing.problems:
         tick.problems += 1
         tick.troubles["listing"] = f"the cloud is not listed as a whole: {problem}"
@@ -133,10 +147,7 @@ def _observe(app: App, tick: _Tick) -> None:
     tick.slices = len(slices)
     if not _observe_all(app, slices, listing, tick):
         return
-    known = frozenset(
-        bid.name for slice_ in slices for bid in _bids(slice_) if bid.stage is not BidStage.GONE
-    )
-    report_orphans(app, listing.requests, known)
+    report_orphans(app, listing.requests, slices)
 
 
 def _observe_all(app: App, slices: Sequence[Slice], listing: Listing, tick: _Tick) -> bool:
@@ -149,23 +160,33 @@ def _observe_all(app: App, slices: Sequence[Slice], listing: Listing, tick: _Tic
             _stop_after(app, last)
             return False
         with context(slice=slice_.name):
-            tick.problems += not _observe_slice(app, slice_, found, listing.complete, tick.at)
+            problem = _observe_slice(app, slice_, found, listing.complete, tick.at)
+        if problem:
+            tick.problems += 1
+            tick.sight.failed[slice_.name] = problem
         last = slice_.name
+    tick.sight.is_whole = True
     return True
 
 
 def _observe_slice(
     app: App, slice_: Slice, found: _Found, complete: frozenset[str], at: datetime
-) -> bool:
-    """Look at one slice; the trouble of one hides no other.  False when there was trouble."""
+) -> str:
+    """Look at one slice; the trouble of one hides no other.  Return what it was, or nothing."""
     try:
         looks = _looks(app, slice_, found, complete)
-        if looks:
+        if looks and not (slice_.is_at_work and _is_unchanged(slice_, looks, at)):
             settle(app, slice_.name, who="health_check", change=observation(looks, at))
     except ControlPlaneError as error:
         _log.warning("%s is not observed: %s", slice_.name, error)
-        return False
-    return True
+        return str(error) or type(error).__name__
+    return ""
+
+
+def _is_unchanged(slice_: Slice, looks: Mapping[str, Look], at: datetime) -> bool:
+    """Nothing is due, and the cloud is as it was: most looks find that, and read nothing more."""
+    is_due = slice_.due_at is not None and slice_.due_at <= at
+    return not is_due and not says_news(slice_, looks, at)
 
 
 def _stop_after(app: App, name: str) -> None:
@@ -202,31 +223,20 @@ def _ask(app: App, bid: Bid) -> Mapping[str, Look]:
     return {bid.name: app.slices.get(bid.zone, bid.name)}
 
 
+def _unseen(app: App, tick: _Tick) -> None:
+    """Tell owners of slices that could not be looked at for long."""
+    follow_unseen(app, tick.sight, tick.at)
+
+
 def _tell_troubles(app: App, tick: _Tick) -> None:
     """Tell people of what has not worked for a while."""
     heard = app.store.get(CANARY)
     if heard is not None and heard.read_at - heard.updated_at > canary_gap(app):
         tick.troubles["reports"] = "reports of hosts do not come through"
+    silent = mass_silence(app) if tick.sight.slices else ""
+    if silent:
+        tick.troubles["hosts"] = silent
     follow_troubles(app, tick.troubles, tick.at)
-
-
-def _remembered(app: App, zones: set[str], at: datetime) -> list[str]:
-    """Add the zones in which something of ours was not long ago: an orphan may come late."""
-    document = app.store.get(ZONES)
-    found = document.fields.items() if document else ()
-    known = {zone: seen for zone, seen in found if isinstance(seen, datetime)}
-    oldest = at - timedelta(seconds=ZONE_S)
-    kept = {zone: seen for zone, seen in known.items() if seen > oldest}
-    stale = at - timedelta(seconds=ZONE_S / 10)
-    if kept != known or any(kept.get(zone, oldest) <= stale for zone in zones):
-        swept = {**kept, **dict.fromkeys(zones, at)}
-        fields: Fields = {"summary": f"swept: {', '.join(sorted(swept))}", **swept}
-        app.store.commit([written(ZONES, fields, document)])
-    return sorted({*kept, *zones})
-
-
-def _zones(slice_: Slice) -> set[str]:
-    return {*slice_.zones, *(bid.zone for bid in _bids(slice_))}
 
 
 def _bids(slice_: Slice) -> list[Bid]:

@@ -10,7 +10,8 @@ from shared.app.perform import Mark
 from shared.core.cloud import CloudRequest
 from shared.core.observe import absent, never_came, seen
 from shared.core.situation import Situation
-from shared.core.slices import Bid, BidStage
+from shared.core.slices import Bid, BidStage, Slice
+from shared.core.unknown import note_seen
 
 # A bid as the cloud shows it; None for a direct 404; a text for a create that failed.
 Look = CloudRequest | None | str
@@ -23,10 +24,22 @@ def observation(looks: Mapping[str, Look], at: datetime) -> Mark:
         for generation in now.slice.generations:
             for bid in generation.bids:
                 if bid.name in looks and _is_news(bid, at):
-                    now = now.with_bid(generation, _kept_quiet(bid, _take(bid, looks, at)))
+                    new = _kept_quiet(bid, _take(bid, looks, at))
+                    now = note_seen(now.with_bid(generation, new), bid, new)
         return now
 
     return mark
+
+
+def says_news(slice_: Slice, looks: Mapping[str, Look], at: datetime) -> bool:
+    """Tell whether looks would change what is written of a slice."""
+    return any(
+        bid.name in looks
+        and _is_news(bid, at)
+        and _kept_quiet(bid, _take(bid, looks, at)) is not bid
+        for generation in slice_.generations
+        for bid in generation.bids
+    )
 
 
 def _is_news(bid: Bid, at: datetime) -> bool:

@@ -15,6 +15,10 @@ from shared.errors import InvalidRequest
 Id = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][-a-zA-Z0-9_]{0,63}$")]
 JobId = Annotated[str, Field(pattern=r"^[a-z0-9]{12}$")]
 Names = Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
+Zones = Annotated[tuple[Slug, ...], Field(min_length=1, max_length=100)]
+ParkedKey = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+# One line for people, told by every job that waits.
+Reason = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 SliceUid = Annotated[str, Field(pattern=r"^[a-z0-9]{8}$")]
 
 
@@ -89,6 +93,28 @@ class GrantRemoveArgs(_Late):
     name: Slug
 
 
+class SweepArgs(_Late):
+    """Zones in which the tick shall look for orphans."""
+
+    zones: Zones
+
+
+class ParkedRetryArgs(_Late):
+    """A message that was put aside, by the key of its document."""
+
+    key: ParkedKey
+
+
+class PauseArgs(_Late):
+    """From now on nothing is created."""
+
+    reason: Reason = ""
+
+
+class UnpauseArgs(_Late):
+    """All goes on."""
+
+
 class Submit(_Order):
     """An order to run something."""
 
@@ -131,9 +157,38 @@ class GrantRemove(_Order):
     args: GrantRemoveArgs
 
 
+class Pause(_Order):
+    """An order to create nothing for a while."""
+
+    kind: Literal[OrderKind.PAUSE]
+    args: PauseArgs
+
+
+class Unpause(_Order):
+    """An order to create again what is wanted."""
+
+    kind: Literal[OrderKind.UNPAUSE]
+    args: UnpauseArgs
+
+
+class Sweep(_Order):
+    """An order to look for orphans."""
+
+    kind: Literal[OrderKind.SWEEP]
+    args: SweepArgs
+
+
+class ParkedRetry(_Order):
+    """An order to hand over a parked message again."""
+
+    kind: Literal[OrderKind.PARKED_RETRY]
+    args: ParkedRetryArgs
+
+
 GrantOrder = GrantAdd | GrantRemove
+UpkeepOrder = GrantOrder | Pause | Unpause | Sweep | ParkedRetry
 SliceOrder = Submit | Stop | RunAgain | Release
-Order = SliceOrder | GrantOrder
+Order = SliceOrder | UpkeepOrder
 
 
 class _Envelope(_Late):

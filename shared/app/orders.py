@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from shared.app import grants
+from shared.app import caps, grants, upkeep
 from shared.app.commit import LAUNCH
 from shared.app.context import App
 from shared.app.identify import (
     Submitter,
     bounds_of,
-    check_admin,
     check_holder,
     next_number,
     signed,
@@ -24,30 +23,31 @@ from shared.app.identify import (
 )
 from shared.app.load import Loaded, job_path, load, load_job, parsed, slice_path, world
 from shared.app.order_args import (
-    GrantOrder,
     Order,
     Release,
     RunAgain,
     SliceOrder,
     Stop,
     Submit,
+    UpkeepOrder,
     parse_order,
 )
+from shared.app.outcomes import accepted, refused
+from shared.app.retry import taken_up
 from shared.app.settle import settle, settle_once
 from shared.core import ordering
 from shared.core.codec import from_fields
-from shared.core.console import readable
 from shared.core.identity import Bounds
 from shared.core.model import Attempt, Job
 from shared.core.names import slice_name
 from shared.core.ordering import Again, Refused
-from shared.core.orders import OrderKind, Outcome, Verdict
+from shared.core.orders import OrderKind
 from shared.core.situation import Situation
 from shared.core.slices import Slice
 from shared.core.spec import JobSpec, parse_spec, resolve
 from shared.errors import Conflict, SpecError
 from shared.log import get
-from shared.ports import Create, Delivery, Write
+from shared.ports import Delivery, Write
 
 _TRIES_MAX = 10
 _log = get("launch")
@@ -91,47 +91,21 @@ def _carry_out(app: App, order: Order, published_at: datetime) -> str:
     who = unproved(app, order)
     try:
         order, who = signed(app, order, published_at)
-        if isinstance(order, GrantOrder):
-            return _change_grants(app, order, who)
+        order, marks = taken_up(app, order, who)
+        if isinstance(order, UpkeepOrder):
+            upkeep.carry_out(app, order, who, beside=marks)
+            return ""
         plan = _plan(app, order, who)
     except (Refused, SpecError) as refusal:
         return _refuse(app, order, who, str(refusal))
-    job = plan.changed.job
-    told = _outcome(app, order, who, Verdict.ACCEPTED, "", job)
-    beside = (*plan.writes, told)
+    beside = (*plan.writes, *marks, accepted(app, order, who, plan.changed.job))
     settle_once(app, plan.loaded, who=LAUNCH, change=lambda _: plan.changed, beside=beside)
     return plan.changed.slice.name
 
 
 def _refuse(app: App, order: Order, who: Submitter, reason: str) -> str:
     _log.info("refused %s: %s", order.kind, reason)
-    app.store.commit([_outcome(app, order, who, Verdict.REFUSED, reason, None)])
-    return ""
-
-
-def _outcome(
-    app: App, order: Order, who: Submitter, verdict: Verdict, reason: str, job: Job | None
-) -> Create:
-    outcome = Outcome(
-        id=order.id,
-        kind=order.kind,
-        owner=who.owner,
-        outcome=verdict,
-        reason=reason,
-        job=job.id if job else "",
-        number=job.number if job else 0,
-        created_at=app.clock.now(),
-        owner_email=who.person.email,
-        owner_subject=who.person.subject,
-    )
-    return Create(f"commands/{order.id}", readable(outcome))
-
-
-def _change_grants(app: App, order: GrantOrder, who: Submitter) -> str:
-    """Commit a change that is about no slice, with its outcome."""
-    check_admin(app, who, "change grants")
-    write = grants.change(app, order)
-    app.store.commit([write, _outcome(app, order, who, Verdict.ACCEPTED, "", None)])
+    app.store.commit([refused(app, order, who, reason)])
     return ""
 
 
@@ -163,10 +137,7 @@ def _submit(app: App, order: Submit, who: Submitter) -> _Plan:
         told = grants.check(app, slice_, spec, loaded.situation.now)
     else:
         name = args.slice or slice_name(spec.name, str(number))
-        wanted = ordering.new_slice(
-            name, args.slice_uid, who.owner, spec, world(app), app.clock.now()
-        )
-        wanted = replace(wanted, worker_account=bounds.worker_account, folder=bounds.folder)
+        wanted = _new_slice(app, (name, args.slice_uid, who.owner), spec, bounds)
         wanted, told = grants.place(app, wanted, spec)
         loaded = _free_name(app, wanted, is_chosen=args.slice is not None)
         slice_ = replace(wanted, name=loaded.situation.slice.name, job=args.job)
@@ -231,11 +202,17 @@ def _place(app: App, order: RunAgain, job: Job, spec: JobSpec) -> tuple[Loaded, 
         taken = ordering.take_slice(old.situation.slice, spec, job.id, bounds)
         return old, taken, grants.check(app, taken, spec, old.situation.now)
     name = slice_name(job.name, str(job.number))
-    wanted = ordering.new_slice(name, args.slice_uid, job.owner, spec, world(app), app.clock.now())
-    wanted = replace(wanted, worker_account=bounds.worker_account, folder=bounds.folder)
+    wanted = _new_slice(app, (name, args.slice_uid, job.owner), spec, bounds)
     wanted, told = grants.place(app, wanted, spec)
     loaded = _free_name(app, wanted, is_chosen=False)
     return loaded, replace(wanted, name=loaded.situation.slice.name, job=job.id), told
+
+
+def _new_slice(app: App, names: tuple[str, str, str], spec: JobSpec, bounds: Bounds) -> Slice:
+    """Make a slice by name, uid and owner, within what its owner may have.  Raises Refused."""
+    wanted = ordering.new_slice(*names, spec, world(app), app.clock.now())
+    caps.check(app, wanted)
+    return replace(wanted, worker_account=bounds.worker_account, folder=bounds.folder)
 
 
 def _placed(now: Situation, told: str) -> Situation:

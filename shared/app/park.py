@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
+from itertools import islice
 
 from shared.app.context import App
 from shared.app.relay import Event, outbox_write, relay
@@ -13,23 +14,31 @@ from shared.app.troubles import alert_event
 from shared.core.alert_kinds import AlertKind
 from shared.core.alerts import installation_alert
 from shared.core.identity import REMOVED, without_tokens
+from shared.core.parking import subscription_of
 from shared.errors import Conflict, ControlPlaneError
-from shared.log import get
-from shared.ports import Create, Delivery, Fields
+from shared.log import clean, get
+from shared.ports import Create, Delivery, Fields, Message, Value
 from shared.topology import DEAD_LETTER_SUBSCRIPTION
 
 DATA_CHARS_MAX = 100_000
 REASON_CHARS_MAX = 300
-# In Google Cloud it has a prefix.
+SOURCE_CHARS_MAX = 256
+ATTRIBUTES_MAX, ATTRIBUTE_CHARS_MAX = 100, 1024
 ALERT_SUBSCRIPTION = "alert"
-# What a snapshot shows to be believed (docs/protocol.md §6).
-_REPORT_TOKENS = re.compile(r'("(?:bid|attempt)"\s*:\s*")[0-9a-f]{64}')
+# What a snapshot shows to be believed (docs/protocol.md §6), also in a text within a text.
+_REPORT_TOKENS = re.compile(r'(\\*"(?:bid|attempt)\\*"\s*:\s*\\*")[0-9a-f]{32,64}')
 _log = get("park")
+
+
+def parked_path(key: str) -> str:
+    """Name the document of a message that was put aside."""
+    return f"parked/{key}"
 
 
 def receive(app: App, delivery: Delivery) -> None:
     """Record a dead letter."""
     source = delivery.message.attributes.get(DEAD_LETTER_SUBSCRIPTION, delivery.topic)
+    source = source[:SOURCE_CHARS_MAX]
     record(app, delivery, source, "it used up its attempts")
 
 
@@ -49,16 +58,14 @@ def record(app: App, delivery: Delivery, source: str, reason: str) -> None:
         "source": source,
         "reason": reason,
         "data": text[:DATA_CHARS_MAX],
-        "attributes": {
-            key: without_tokens(value) for key, value in delivery.message.attributes.items()
-        },
+        "attributes": _attributes(delivery.message),
         "published_at": delivery.published_at,
         "attempts": delivery.attempt,
     }
     events = [] if _is_alert(source) else [_told(key, source, reason, now)]
     try:
         app.store.commit(
-            [Create(f"parked/{key}", fields), *(outbox_write(event, now) for event in events)]
+            [Create(parked_path(key), fields), *(outbox_write(event, now) for event in events)]
         )
     except Conflict:
         return  # parked already
@@ -71,9 +78,18 @@ def _without_secrets(text: str) -> str:
     return _REPORT_TOKENS.sub(rf"\1{REMOVED}", without_tokens(text))
 
 
+def _attributes(message: Message) -> dict[str, Value]:
+    """Keep as much as Pub/Sub lets anybody say: a document has an end."""
+    kept = islice(message.attributes.items(), ATTRIBUTES_MAX)
+    return {
+        clean(key, ATTRIBUTE_CHARS_MAX): clean(without_tokens(value), ATTRIBUTE_CHARS_MAX)
+        for key, value in kept
+    }
+
+
 def _is_alert(source: str) -> bool:
     """An alert about an alert that cannot be told would go round and round."""
-    return f"-{source}".endswith(f"-{ALERT_SUBSCRIPTION}")
+    return subscription_of(source) == ALERT_SUBSCRIPTION
 
 
 def _told(key: str, source: str, reason: str, at: datetime) -> Event:

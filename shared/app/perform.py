@@ -14,13 +14,14 @@ from uuid import NAMESPACE_URL, uuid5
 
 from shared.app import grants
 from shared.app.context import App
+from shared.app.gate import Wait, later, wait_after_failure, wait_before_create
 from shared.core.causes import Cause
 from shared.core.mandates import Place, agent_config, render, sequence_of
 from shared.core.names import labels, mandate_object
 from shared.core.schedule import uncreated, undeleted, unrung, unwritten
 from shared.core.situation import Situation
 from shared.core.slices import Bid, BidStage, Generation, Mandate, View
-from shared.errors import Busy, Conflict, Permanent, Retryable, Stockout
+from shared.errors import Busy, Conflict, NoAccess, Permanent, QuotaExceeded, Retryable, Stockout
 from shared.host import agent_source, startup_script
 from shared.log import get
 from shared.ports import BidRequest
@@ -58,12 +59,10 @@ def perform_recovery(app: App, now: Situation, tried: MutableSet[str]) -> Iterat
             app.slices.delete(bid.zone, bid.name)
         except (Retryable, Permanent) as error:
             _log.warning("%s is not deleted: %s", bid.name, error)
-            is_busy = isinstance(error, Busy)
-            yield _mark_bid(
-                generation, bid, detail="is being taken away" if is_busy else str(error)
-            )
+            text = "is being taken away" if isinstance(error, Busy) else str(error)
+            yield _mark_wait(generation, bid, later(app, now, bid, text))
         else:
-            yield _mark_bid(generation, bid, deleted_at=now.now)
+            yield _mark_bid(generation, bid, deleted_at=now.now, not_before=None, tries=0)
     for generation, bid in uncreated(now):
         if _is_first(tried, f"create {bid.name}"):
             app.deadline.check()
@@ -154,19 +153,45 @@ def _mark_order(generation: Generation, change: Callable[[Mandate], Mandate]) ->
 
 
 def _create(app: App, now: Situation, generation: Generation, bid: Bid) -> Mark:
+    """Ask for a bid, if nobody says no.  What the Store raises says nothing about the bid."""
+    try:
+        wait = _admit(app, now, generation, bid)
+    except (Stockout, NoAccess) as error:
+        return _not_there(generation, bid, error)
+    return _ask(app, now, generation, bid) if wait is None else _mark_wait(generation, bid, wait)
+
+
+def _admit(app: App, now: Situation, generation: Generation, bid: Bid) -> Wait | None:
+    """Ask all who may say no, right before the request; the one that is asked last takes a place.
+
+    Raises Stockout and NoAccess where grants say so, and Unavailable for the Store: like any
+    other look at it that fails, that is tried again with the message.
+    """
     try:
         grants.admit(app, now, bid)
+    except QuotaExceeded as error:  # of ours: nobody else is stopped by it
+        return later(app, now, bid, str(error), grows=False)
+    return wait_before_create(app, now, generation, bid)
+
+
+def _ask(app: App, now: Situation, generation: Generation, bid: Bid) -> Mark:
+    try:
         operation = app.slices.create(_request(app, now, generation, bid))
-    except Stockout as error:
-        return _mark_bid(generation, bid, verdict=View.LOST, detail=str(error))
+    except (Stockout, Permanent) as error:
+        return _not_there(generation, bid, error)
     except Retryable as error:
         _log.warning("%s is not created: %s", bid.name, error)
-        return _mark_bid(generation, bid, detail=str(error))
-    except Permanent as error:
-        _log.error("%s was refused: %s", bid.name, error)
-        return _mark_bid(generation, bid, verdict=View.LOST, refused=True, detail=str(error))
+        return _mark_wait(generation, bid, wait_after_failure(app, now, bid, error))
     asked = {"stage": BidStage.REQUESTED, "operation": operation, "requested_at": now.now}
-    return _mark_bid(generation, bid, **asked, detail="")
+    return _mark_bid(generation, bid, **asked, detail="", in_line=False, not_before=None, tries=0)
+
+
+def _not_there(generation: Generation, bid: Bid, error: Stockout | Permanent) -> Mark:
+    """Give a bid up: its zone has nothing now, or refuses it for good."""
+    refused = isinstance(error, Permanent)
+    if refused:
+        _log.error("%s was refused: %s", bid.name, error)
+    return _mark_bid(generation, bid, verdict=View.LOST, refused=refused, detail=str(error))
 
 
 def _request(app: App, now: Situation, generation: Generation, bid: Bid) -> BidRequest:
@@ -187,6 +212,28 @@ def _request(app: App, now: Situation, generation: Generation, bid: Bid) -> BidR
         request_id=str(uuid5(NAMESPACE_URL, bid.name)),
         service_account=now.slice.worker_account,
     )
+
+
+def _mark_wait(generation: Generation, bid: Bid, wait: Wait) -> Mark:
+    """Leave a bid as it is, with the reason; what became of it meanwhile counts more."""
+
+    def mark(now: Situation) -> Situation:
+        found = now.generation(generation.number)
+        newest = next((each for each in found.bids if each.id == bid.id), None) if found else None
+        if found is None or newest is None:
+            return now
+        if (newest.stage, newest.is_condemned) != (bid.stage, bid.is_condemned):
+            return now
+        waiting = replace(
+            newest,
+            detail=wait.text,
+            in_line=wait.until is None,
+            not_before=wait.until,
+            tries=wait.tries,
+        )
+        return now.with_bid(found, waiting)
+
+    return mark
 
 
 def _mark_bid(generation: Generation, bid: Bid, **changes: object) -> Mark:

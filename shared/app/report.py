@@ -18,6 +18,7 @@ from shared.core.snapshot import authenticate, is_news, parse
 from shared.core.snapshot import host_of as host_in
 from shared.errors import Conflict, FromTheFuture
 from shared.ports import Create, Delivery, Document, Replace, Value
+from shared.topology import Topic
 
 _TRIES_MAX = 5
 
@@ -57,13 +58,15 @@ def _record(app: App, host: Host) -> Wake | None:
         old = host_of(document) if document else None
         is_same_slice = old is not None and old.slice_uid == host.slice_uid
         if old is not None and is_same_slice and not host.replaces(old):
-            return None
+            return _again(host, old)
         old = old if is_same_slice else None
+        wake = _wake(host, old)
+        host = replace(host, wakes=str(wake.topic) if wake else "")
         try:
             app.store.commit([_write(path, host, document), *remember(app, host, old)])
         except Conflict:
             continue
-        return _wake(host, old)
+        return wake
     raise Conflict(f"{path} is being written by others")
 
 
@@ -78,8 +81,20 @@ def _wake(host: Host, old: Host | None) -> Wake | None:
     if not is_news(host, old):
         return None
     if old is None or host.boot != old.boot or host.notice != old.notice:
-        return wake_recovery(host.slice, f"host {host.host}: {host.notice or host.phase}")
-    return wake_launch(host.slice, f"host {host.host}: {host.phase}")
+        return wake_recovery(host.slice, _reason(host))
+    return wake_launch(host.slice, _reason(host))
+
+
+def _again(host: Host, old: Host) -> Wake | None:
+    """Wake whom the same snapshot woke: whoever wrote it may have died before saying so."""
+    if (host.boot, host.sequence) != (old.boot, old.sequence) or not old.wakes:
+        return None
+    to_recovery = old.wakes == Topic.PREEMPTIONS
+    return (wake_recovery if to_recovery else wake_launch)(host.slice, _reason(host))
+
+
+def _reason(host: Host) -> str:
+    return f"host {host.host}: {host.notice or host.phase}"
 
 
 def _record_canary(app: App) -> None:

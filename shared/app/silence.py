@@ -51,6 +51,18 @@ def _are_canaries_fresh(app: App, now: datetime) -> bool:
     return quiet <= canary_gap(app) and (now - since).total_seconds() >= app.policy.canary_s
 
 
+def mass_silence(app: App) -> str:
+    """Say that most hosts are silent together, if they were when that was last counted."""
+    document = app.store.get(SILENCE)
+    if document is None:
+        return ""
+    count = from_fields(Count, document.fields)
+    # It is counted when somebody looks at a silent slice: after a tenth of the silence at least.
+    good_s = 3 * app.policy.tick_s + app.policy.silent_host_s / 5
+    is_old = (document.read_at - document.updated_at).total_seconds() > good_s
+    return f"{_said(count)}: nobody is given up" if count.is_most and not is_old else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Count:
     """How many hosts serve, how many of them are silent, and in how many slices."""

@@ -29,8 +29,19 @@ def written(path: str, fields: Fields, old: Document | None) -> Create | Replace
 
 def live_slices(store: Store) -> list[Slice]:
     """Read the slices that may have something in the cloud; one that cannot be read hides none."""
+    return read_slices(store, LIVE_SLICES)
+
+
+def owners_slices(store: Store, owner: str) -> list[Slice]:
+    """Read those of one owner."""
+    mine = replace(LIVE_SLICES, where=(*LIVE_SLICES.where, Where("owner", "==", owner)))
+    return read_slices(store, mine)
+
+
+def read_slices(store: Store, query: Query) -> list[Slice]:
+    """Read the slices that match; one that cannot be read is left out, and said in the log."""
     slices = []
-    for document in store.query(LIVE_SLICES):
+    for document in store.query(query):
         try:
             slices.append(from_fields(Slice, document.fields))
         except Unreadable as error:

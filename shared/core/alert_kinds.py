@@ -17,7 +17,10 @@ class AlertKind(StrEnum):
     RETRYING = "retrying"
     RECOVERED = "recovered"
     STUCK = "stuck"
+    UNKNOWN = "unknown"
+    SEEN_AGAIN = "seen_again"
     CRASH_LOOP = "crash_loop"
+    BAD_CHECKPOINT = "bad_checkpoint"
     BUDGET_SPENT = "budget_spent"
     FAILED = "failed"
     SUCCEEDED = "succeeded"
@@ -47,7 +50,13 @@ USUAL_KINDS = tuple(AlertKind)[: list(AlertKind).index(AlertKind.WAITING)]
 
 # How a job ended by itself: told whatever else is going on.
 FINAL_KINDS = frozenset(
-    {AlertKind.CRASH_LOOP, AlertKind.BUDGET_SPENT, AlertKind.FAILED, AlertKind.SUCCEEDED}
+    {
+        AlertKind.CRASH_LOOP,
+        AlertKind.BAD_CHECKPOINT,
+        AlertKind.BUDGET_SPENT,
+        AlertKind.FAILED,
+        AlertKind.SUCCEEDED,
+    }
 )
 
 _SEVERITIES: Mapping[AlertKind, Severity] = {
@@ -55,7 +64,9 @@ _SEVERITIES: Mapping[AlertKind, Severity] = {
     AlertKind.SLICE_LOST: Severity.WARNING,
     AlertKind.RETRYING: Severity.WARNING,
     AlertKind.STUCK: Severity.WARNING,
+    AlertKind.UNKNOWN: Severity.WARNING,
     AlertKind.CRASH_LOOP: Severity.ERROR,
+    AlertKind.BAD_CHECKPOINT: Severity.ERROR,
     AlertKind.BUDGET_SPENT: Severity.ERROR,
     AlertKind.FAILED: Severity.ERROR,
     AlertKind.CONTROL_PLANE_DEGRADED: Severity.ERROR,

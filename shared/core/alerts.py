@@ -35,10 +35,13 @@ _KINDS: Mapping[str, AlertKind] = {
     Event.WRITER_DEAD: AlertKind.CANCELLED,
     Event.RESUME_ORDERED: AlertKind.RESUMED,
     "JobStuck": AlertKind.STUCK,
+    "SliceUnknown": AlertKind.UNKNOWN,
+    "SliceSeen": AlertKind.SEEN_AGAIN,
 }
 _ENDS: Mapping[str, AlertKind] = {
     Ended.BUDGET: AlertKind.BUDGET_SPENT,
     Ended.CRASH_LOOP: AlertKind.CRASH_LOOP,
+    Ended.BAD_CHECKPOINT: AlertKind.BAD_CHECKPOINT,
 }
 
 

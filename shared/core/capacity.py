@@ -11,8 +11,8 @@ from shared.core.causes import Cause
 from shared.core.hosts import Host
 from shared.core.letting_go import condemn, condemned, lost
 from shared.core.names import cloud_name
-from shared.core.reacting import close_attempt, decision_on, from_scratch
-from shared.core.rules import FROM_SCRATCH, Action
+from shared.core.reacting import again_by, close_attempt, decision_on, left_by
+from shared.core.rules import Action
 from shared.core.situation import Situation
 from shared.core.slices import Bid, BidStage, Generation, Kind, Mandate, View
 from shared.core.stages import ON_A_SLICE, Event, Stage, can
@@ -212,22 +212,16 @@ def _bid_again(now: Situation) -> Situation:
 
 
 def _lose_under_job(now: Situation, cause: Cause, *, noticed: Generation) -> Situation:
-    decision = decision_on(now, cause, advanced=True)
+    decision = decision_on(now, cause, left_by(now, cause))
     now = close_attempt(now, cause, noticed_at=noticed.noticed_at or now.now)
     now = now.with_job(ending=None, finishing_since=None, cause=cause)
     if decision.action is Action.STOP:
         text = f"{cause}: {decision.why}"
         ended = str(decision.ended)
         return now.advance(Event.JOB_FAILED, text, why=ended, reason=text, ended_at=now.now)
-    now = from_scratch(now) if decision.action in FROM_SCRATCH else _count_resume(now)
+    now = again_by(now, decision.action)
     text = f"{cause}: getting a new slice ({decision.why})"
     return now.advance(Event.SLICE_LOST, text, why=cause, spent=decision.spent)
-
-
-def _count_resume(now: Situation) -> Situation:
-    """A job that never started has nothing to resume."""
-    started = now.served.attempt >= 0
-    return now.with_job(resumes=now.served.resumes + 1) if started else now
 
 
 def _give_up(now: Situation, bid: Bid) -> Situation:

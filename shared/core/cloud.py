@@ -37,6 +37,14 @@ class CloudNode:
     hosts: int
     labels: Mapping[str, str]
 
+    @property
+    def created_at(self) -> datetime | None:
+        """When it came to be, as far as its uid tells."""
+        try:
+            return datetime.fromisoformat(self.uid.partition("@")[2])
+        except ValueError:
+            return None
+
 
 @dataclass(frozen=True, slots=True)
 class CloudRequest:

@@ -9,7 +9,7 @@ from shared.core import causes
 from shared.core.causes import Cause
 from shared.core.hosts import Host
 from shared.core.model import Ending, Writer
-from shared.core.reacting import close_attempt, react
+from shared.core.reacting import close_attempt, left_by, react
 from shared.core.situation import Situation
 from shared.core.stages import Event
 
@@ -81,6 +81,7 @@ def _judge(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situation:
     ending = now.served.ending
     cause = (ending.cause if ending else None) or verdict.cause
     now = now.with_job(ending=None, finishing_since=None, cause=cause, exit_code=verdict.exit_code)
+    left = left_by(now, cause)
     now = close_attempt(now, cause)
     now = now.with_attempt(
         cause_host=verdict.host,
@@ -92,7 +93,7 @@ def _judge(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situation:
         return now.advance(
             Event.ATTEMPT_SUCCEEDED, "finished", ended_at=now.now, reason="", evidence=""
         )
-    return react(now.with_job(evidence=verdict.evidence), cause, _end_text(verdict))
+    return react(now.with_job(evidence=verdict.evidence), cause, _end_text(verdict), left)
 
 
 def _end_text(verdict: causes.Verdict) -> str:

@@ -71,7 +71,8 @@ class Host:
     """One host of one bid, as it was when it last spoke.
 
     ``received_at`` is the store's time of the snapshot's arrival, ``published_at`` the bus's;
-    ``at`` is the host's own clock and is never compared with anything.
+    ``at`` is the host's own clock and is never compared with anything. ``wakes`` is the topic
+    on which the snapshot's news were to be told, "" if it was none.
     """
 
     slice: str
@@ -97,6 +98,7 @@ class Host:
     problem: str = ""
     published_at: datetime | None = None
     received_at: datetime | None = None
+    wakes: str = ""
 
     @property
     def key(self) -> str:

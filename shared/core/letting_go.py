@@ -30,7 +30,13 @@ def condemn(now: Situation, generation: Generation, why: str, *, delete_in_s: fl
 def condemned(now: Situation, bid: Bid, why: str, *, delete_in_s: float = 0.0) -> Bid:
     """Decide that a bid shall go."""
     return replace(
-        bid, condemned_at=now.now, condemned_for=why, delete_after=now.later(delete_in_s)
+        bid,
+        condemned_at=now.now,
+        condemned_for=why,
+        delete_after=now.later(delete_in_s),
+        in_line=False,
+        not_before=None,
+        tries=0,
     )
 
 

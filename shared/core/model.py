@@ -51,8 +51,20 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedRestore:
+    """The step that the last attempts failed to restore, and which attempts, oldest first."""
+
+    step: int
+    attempts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Spent:
-    """What a job has used of its budgets since the last user's order."""
+    """What a job has used of its budgets since the last user's order.
+
+    ``fruitless`` counts the attempts in a row that left nothing newer. ``bounded`` counts by the
+    word of the job's own rule, for rules that have a bound of their own.
+    """
 
     preemptions: int = 0
     failures: int = 0
@@ -61,6 +73,8 @@ class Spent:
     echoes: int = 0
     hangs: int = 0
     locks: int = 0
+    fruitless: int = 0
+    bounded: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +83,8 @@ class Job:
 
     ``again_at`` is when its owner last had it go on, ``stuck_since`` the beginning of the last
     wait that was told as too long. ``folder`` is the one of its slice, in the bucket.
+    ``steps`` are the newest complete checkpoints that were seen in this run, ascending.
+    ``from_step`` is the one that its owner chose, until a newer one than those there is complete.
     """
 
     id: str
@@ -110,6 +126,16 @@ class Job:
     owner_email: str = ""
     owner_subject: str = ""
     folder: str = ""
+    steps: tuple[int, ...] = ()
+    failed_restore: FailedRestore | None = None
+
+    @property
+    def earlier_step(self) -> int | None:
+        """The newest step that is known to be complete, before the one that was not restored."""
+        failed = self.failed_restore
+        if failed is None:
+            return None
+        return max((step for step in self.steps if step < failed.step), default=None)
 
     @property
     def is_over(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 LABEL_INSTALLATION = "tpuctl-installation"
 LABEL_SLICE = "tpuctl-slice"
@@ -19,6 +20,15 @@ CLOUD_NAME_CHARS_MAX = 63
 SLUG_CHARS_MAX = 40
 
 
+class CloudName(NamedTuple):
+    """What the name of a queued resource of any installation says."""
+
+    installation: str
+    slice_uid: str
+    generation: int
+    bid: str
+
+
 def cloud_name(installation: str, slice_uid: str, generation: int, bid: str) -> str:
     """Name a queued resource and its node."""
     name = f"tpuctl-{installation}-{slice_uid}-g{generation}-b{bid}"
@@ -27,12 +37,12 @@ def cloud_name(installation: str, slice_uid: str, generation: int, bid: str) -> 
     return name
 
 
-def parse_cloud_name(name: str) -> tuple[str, str, int, str] | None:
-    """Return (installation, slice uid, generation, bid), or None for a name that is not ours."""
+def parse_cloud_name(name: str) -> CloudName | None:
+    """Read a name in the cloud, or None for one that is not of our form."""
     match = _CLOUD_NAME.fullmatch(name)
     if match is None:
         return None
-    return match[1], match[2], int(match[3]), match[4]
+    return CloudName(match[1], match[2], int(match[3]), match[4])
 
 
 def labels(installation: str, slice_uid: str, generation: int, bid: str) -> Mapping[str, str]:

@@ -29,6 +29,7 @@ def seen(bid: Bid, request: CloudRequest, at: datetime) -> Bid:
         observed_at=at,
         absent_at=None,
         absent_again_at=None,
+        unknown_since=None,
         node_uid=request.nodes[0].uid if request.nodes else bid.node_uid,
     )
     if request.state == "SUSPENDED" or (states and all(state in _NODE_GONE for state in states)):
@@ -45,7 +46,7 @@ def seen(bid: Bid, request: CloudRequest, at: datetime) -> Bid:
 
 def absent(bid: Bid, at: datetime) -> Bid:
     """Take in a direct 404; ``at`` is before the look began."""
-    bid = replace(bid, absent_at=bid.absent_at or at, absent_again_at=at)
+    bid = replace(bid, absent_at=bid.absent_at or at, absent_again_at=at, unknown_since=None)
     if bid.stage is BidStage.PRESENT and not bid.is_condemned:
         return _as_lost(bid, Cause.DELETED, "it was deleted by somebody else")
     return bid
@@ -53,7 +54,9 @@ def absent(bid: Bid, at: datetime) -> Bid:
 
 def never_came(bid: Bid, reason: str, at: datetime) -> Bid:
     """Take in that the operation that should have created the request failed."""
-    failed = replace(bid, stage=BidStage.PRESENT, absent_at=at, absent_again_at=at)
+    failed = replace(
+        bid, stage=BidStage.PRESENT, absent_at=at, absent_again_at=at, unknown_since=None
+    )
     return _as_lost(failed, Cause.BAD_NODE, reason)
 
 

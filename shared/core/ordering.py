@@ -13,7 +13,7 @@ from typing import Final
 from shared.core.causes import Cause
 from shared.core.identity import Bounds
 from shared.core.model import Job, Spent
-from shared.core.reacting import close_attempt, from_scratch
+from shared.core.reacting import close_attempt, from_scratch, resumed
 from shared.core.situation import Situation, World
 from shared.core.slices import Kind, Slice
 from shared.core.spec import JobSpec, spec_sha256, to_document
@@ -112,11 +112,16 @@ def stop(now: Situation, *, kill: bool, by: str = "its owner") -> Situation:
     """Order a job to stop.  Raises Refused."""
     job = now.served
     if job.is_over:
-        raise Refused(f"job {job.number} has ended already: {job.stage}")
+        raise Refused(f"job {job.number} has ended already: {job.stage}{_held(now.slice)}")
     if job.stage is Stage.STOPPING:
         return now.with_job(kill=kill or job.kill)
     text = f"killed by {by}" if kill else f"stopped by {by}"
     return now.advance(Event.STOP_ORDERED, text, kill=kill, reason=text)
+
+
+def _held(slice_: Slice) -> str:
+    is_kept = slice_.live and slice_.held_until is not None
+    return f"; its slice is held: tpuctl slice rm {slice_.name}" if is_kept else ""
 
 
 def check_again(job: Job, order: Again) -> None:
@@ -162,8 +167,8 @@ def again(now: Situation, order: Again) -> Situation:
         now = replace(now.with_job(spec=document, spec_sha256=sha256), job_spec=order.spec)
     if order.is_rerun:
         now = from_scratch(now)
-    elif job.attempt >= 0:
-        now = now.with_job(resumes=job.resumes + 1)
+    else:
+        now = resumed(now).with_job(steps=_up_to(order.from_step, job.steps))
     # A job that is still being stopped goes on to prepare; it starts when its writer is dead.
     now = close_attempt(now, Cause.DRAINED)
     word = "rerun" if order.is_rerun else "resumed"
@@ -171,6 +176,7 @@ def again(now: Situation, order: Again) -> Situation:
         Event.RESUME_ORDERED,
         f"{word} by {order.by}",
         from_step=order.from_step,
+        failed_restore=None,
         kill=False,
         cause=None,
         exit_code=None,
@@ -180,6 +186,11 @@ def again(now: Situation, order: Again) -> Situation:
         spent=Spent(),
         again_at=now.now,
     )
+
+
+def _up_to(step: int | None, steps: tuple[int, ...]) -> tuple[int, ...]:
+    """Leave out what comes after a chosen step: it is given up."""
+    return steps if step is None else tuple(each for each in steps if each <= step)
 
 
 def release(slice_: Slice) -> Slice:

@@ -25,6 +25,10 @@ class OrderKind(StrEnum):
     RELEASE = "release"
     GRANT_ADD = "grant-add"
     GRANT_REMOVE = "grant-remove"
+    PAUSE = "pause"
+    UNPAUSE = "unpause"
+    SWEEP = "sweep"
+    PARKED_RETRY = "parked-retry"
 
 
 class Verdict(StrEnum):

@@ -45,10 +45,14 @@ class Policy:
     hold_s: float = 1800.0
     # A command that comes later than this after its publish time is refused.
     command_s: float = 600.0
+    # Whatever fails again and again is tried again after this long at the latest.
+    retry_s_max: float = 600.0
     # A bid that failed unclaimed is followed by another one no sooner than this.
     rebid_s: float = 60.0
     # A job that stands at one stage this long, other than running, is told to be stuck.
     stuck_s: float = 3600.0
+    # A slice that cannot be looked at for this long is told to its owner; it is never lost by that.
+    unknown_s: float = 900.0
     # Trouble of our own that lasts this long is told; the same trouble is told again no sooner.
     degraded_s: float = 300.0
     degraded_again_s: float = 3600.0
@@ -79,8 +83,10 @@ EMBEDDED = Policy(
     silent_host_s=20.0,
     silent_slice_s=40.0,
     canary_s=20.0,
+    retry_s_max=20.0,
     rebid_s=2.0,
     stuck_s=600.0,
+    unknown_s=120.0,
     degraded_s=20.0,
     poll_fast_s=0.25,
     poll_slow_s=2.0,

@@ -6,20 +6,32 @@ from datetime import datetime
 
 from shared.core.causes import Cause
 from shared.core.letting_go import condemn
-from shared.core.rules import FROM_SCRATCH, NEW_SLICE, Action, Decision, Rules, decide_action
+from shared.core.model import Attempt, FailedRestore, Job
+from shared.core.rules import (
+    FROM_SCRATCH,
+    NEW_SLICE,
+    Action,
+    Decision,
+    Ended,
+    Left,
+    Rules,
+    decide_action,
+)
 from shared.core.situation import Situation
 from shared.core.stages import Event
 
+# Ends that are the program's own: what it does with its checkpoint shows in them.
+_OF_PROGRAM = frozenset({Cause.ERROR, Cause.OOM, Cause.HANG})
 
-def react(now: Situation, cause: Cause, detail: str) -> Situation:
+
+def react(now: Situation, cause: Cause, detail: str, left: Left = Left()) -> Situation:  # noqa: B008 - immutable
     """Do what the job's rule says for a cause that left the slice alive."""
-    decision = decision_on(now, cause, advanced=_has_advanced(now))
-    text = f"{cause} ({detail}): {decision.why}"
+    decision = decision_on(now, cause, left)
+    text = f"{cause} ({detail}): {_why(now.served, decision)}"
     if decision.action is Action.STOP:
         ended = str(decision.ended)
         return now.advance(Event.JOB_FAILED, text, why=ended, reason=text, ended_at=now.now)
-    fresh = decision.action in FROM_SCRATCH
-    now = from_scratch(now) if fresh else now.with_job(resumes=now.served.resumes + 1)
+    now = again_by(now, decision.action)
     if decision.action in NEW_SLICE:
         current = now.slice.current
         assert current is not None, "a running job has a current generation"
@@ -35,11 +47,40 @@ def react(now: Situation, cause: Cause, detail: str) -> Situation:
     )
 
 
-def decision_on(now: Situation, cause: Cause, *, advanced: bool) -> Decision:
+def _why(job: Job, decision: Decision) -> str:
+    """Say which step to go on from, where the newest cannot be restored."""
+    failed = job.failed_restore
+    if decision.ended is not Ended.BAD_CHECKPOINT or failed is None:
+        return decision.why
+    first, last = failed.attempts[-2:]
+    earlier, number = job.earlier_step, job.number
+    advice = (
+        f"begin again: tpuctl rerun {number}"
+        if earlier is None
+        else f"go on from an earlier one: tpuctl resume {number} --from-step {earlier}"
+    )
+    return f"attempts {first} and {last} both failed while restoring step {failed.step}; {advice}"
+
+
+def decision_on(now: Situation, cause: Cause, left: Left) -> Decision:
     """Ask the served job's rules and budgets what a cause calls for."""
     spec = now.spec
     rules = Rules(spec.rule, spec.on, spec.budgets.preemptions, spec.budgets.failures)
-    return decide_action(rules, cause, now.served.spent, advanced=advanced)
+    return decide_action(rules, cause, now.served.spent, left)
+
+
+def left_by(now: Situation, cause: Cause) -> Left:
+    """Say what the newest attempt leaves behind: asked when it ends, and nothing after that."""
+    attempt = now.attempt
+    if attempt is None or attempt.ended_at is not None:
+        return Left()
+    failed = _failed_restore(now, attempt, cause)
+    is_its = failed is not None and attempt.number in failed.attempts
+    return Left(
+        advanced=_has_advanced(attempt),
+        moved=now.served.checkpoint is None and attempt.last_step is not None,
+        failed_restores=len(failed.attempts) if failed is not None and is_its else 0,
+    )
 
 
 def close_attempt(now: Situation, cause: Cause, *, noticed_at: datetime | None = None) -> Situation:
@@ -47,20 +88,58 @@ def close_attempt(now: Situation, cause: Cause, *, noticed_at: datetime | None =
     attempt = now.attempt
     if attempt is None or attempt.ended_at is not None:
         return now
+    now = now.with_job(failed_restore=_failed_restore(now, attempt, cause))
     now = now.with_attempt(cause=cause, ended_at=now.now, noticed_at=noticed_at)
     text = f"attempt {attempt.number}: {cause}"
     return now.note("AttemptEnded", text, public=True, why=cause)
 
 
+def again_by(now: Situation, action: Action) -> Situation:
+    """Go on with the run, or begin a new one, as an action says."""
+    return from_scratch(now) if action in FROM_SCRATCH else resumed(now)
+
+
 def from_scratch(now: Situation) -> Situation:
     """Begin a new run: its folder is new, nothing of the last one is used or touched."""
-    job = now.served
-    return now.with_job(run=job.run + 1, resumes=0, from_step=None, checkpoint=None, progress=None)
+    return now.with_job(
+        run=now.served.run + 1,
+        resumes=0,
+        from_step=None,
+        checkpoint=None,
+        progress=None,
+        steps=(),
+        failed_restore=None,
+    )
 
 
-def _has_advanced(now: Situation) -> bool:
+def resumed(now: Situation) -> Situation:
+    """Go on with the run: resumed once after an attempt, however often the next is prepared."""
+    attempt, job = now.attempt, now.served
+    if attempt is None or attempt.run != job.run:
+        return now
+    return now.with_job(resumes=attempt.resumes + 1)
+
+
+def _has_advanced(attempt: Attempt) -> bool:
     """The attempt left a newer checkpoint than it started from."""
-    attempt, checkpoint = now.attempt, now.served.checkpoint
-    if attempt is None or checkpoint is None:
+    newest, known = attempt.checkpoint_step, attempt.known_step
+    if newest is None or newest <= (known if known is not None else -1):
         return False
-    return checkpoint.step > (attempt.known_step if attempt.known_step is not None else -1)
+    # After a chosen step the newest one may be an older one than it: it must have been reached.
+    return attempt.from_step is None or (attempt.last_step or 0) + 1 >= newest
+
+
+def _failed_restore(now: Situation, attempt: Attempt, cause: Cause) -> FailedRestore | None:
+    """Remember attempts that fail before their first step; one that got further ends the row.
+
+    Where steps were never seen in this run, nobody can say that there was none.
+    """
+    before, step = now.served.failed_restore, attempt.start_step
+    has_moved = attempt.last_step is not None and attempt.last_step > (step or 0)
+    if step is None or has_moved or now.served.progress is None:
+        return None
+    if cause not in _OF_PROGRAM:
+        return before
+    is_same = before is not None and before.step == step
+    row = before.attempts if before is not None and is_same else ()
+    return FailedRestore(step, (*row, attempt.number))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.core.hosts import Host
+from shared.core.hosts import Checkpoint, Host
 from shared.core.situation import Situation
+
+# Who cannot restore the newest checkpoint is told of one before it; programs keep but a few.
+STEPS_MAX = 8
 
 
 def record(now: Situation) -> Situation:
@@ -49,8 +52,22 @@ def _record_progress(now: Situation, hosts: Sequence[Host]) -> Situation:
         checkpoint = max(saved, key=lambda saved_: saved_.step)
         now = _record_start(now, checkpoint.step) if not told else now
         now = now.with_attempt(checkpoint_step=checkpoint.step)
-        now = now.with_job(checkpoint=checkpoint) if is_newest else now
+        now = _record_checkpoint(now, checkpoint) if is_newest else now
     return now
+
+
+def _record_checkpoint(now: Situation, newest: Checkpoint) -> Situation:
+    """Remember the newest complete checkpoint, and a few before it."""
+    job = now.served
+    if newest == job.checkpoint:
+        return now
+    steps = tuple(sorted({*job.steps, newest.step}))[-STEPS_MAX:]
+    # What was there before the chosen step was told is what that step was chosen against.
+    is_past = job.checkpoint is not None and newest.step > max(
+        job.checkpoint.step, job.from_step or 0
+    )
+    chosen = None if is_past else job.from_step
+    return now.with_job(checkpoint=newest, steps=steps, from_step=chosen)
 
 
 def _record_start(now: Situation, found: int) -> Situation:

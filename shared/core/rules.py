@@ -31,6 +31,11 @@ FROM_SCRATCH = frozenset({Action.RERUN, Action.RECREATE_RERUN})
 TRIES_MAX = 3
 # A bound for causes that are nobody's failure, so that no loop is endless.
 OTHERS_MAX = 100
+# So many attempts in a row that left nothing newer are a crash loop, whatever ended them; of a
+# program's own failures one is enough. A link that breaks by chance does not break five times.
+FRUITLESS_MAX = 5
+# Reading a checkpoint may fail by chance, once.
+RESTORES_MAX = 2
 
 
 class Group(StrEnum):
@@ -59,6 +64,9 @@ GROUP_OF: Mapping[Cause, Group] = {
     Cause.BAD_NODE: Group.BAD_NODE,
 }
 
+# What ends an attempt on a slice that is there; and what its program does itself.
+_OF_WORK = frozenset({Group.ECHO, Group.HANG, Group.ERROR})
+_OF_PROGRAM = frozenset({Group.HANG, Group.ERROR})
 _COMMON = {
     Group.LOCKED: Action.RESUME,
     Group.SETUP: Action.RESUME,
@@ -113,6 +121,21 @@ class Ended(StrEnum):
     RULE = "rule"
     BUDGET = "budget"
     CRASH_LOOP = "crash_loop"
+    BAD_CHECKPOINT = "bad_checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What an attempt leaves behind when it ends.
+
+    ``advanced``: a newer checkpoint than it started from. ``moved``: at least steps, where nobody
+    can see checkpoints. ``failed_restores`` counts the attempts in a row, this one included, that
+    failed while restoring the same checkpoint; 0 when it got further.
+    """
+
+    advanced: bool = False
+    moved: bool = False
+    failed_restores: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,33 +148,75 @@ class Decision:
     ended: Ended | None = None
 
 
-def decide_action(rules: Rules, cause: Cause, spent: Spent, *, advanced: bool) -> Decision:
-    """Choose the action for a cause.
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """What the rules say on a cause; ``word`` is the job's own, "" where it is the preset's."""
 
-    ``advanced`` says whether the attempt left a newer checkpoint than it started from: resuming
-    a program that fails without getting further is a crash loop.
+    action: Action
+    word: str = ""
+    bound: int | None = None
+
+
+def decide_action(rules: Rules, cause: Cause, spent: Spent, left: Left) -> Decision:
+    """Choose the action for a cause that ended an attempt, or that kept one from starting.
+
+    Going on from a checkpoint that does not get newer is a crash loop. Who sets a bound of their
+    own accepts that, and it counts on its own.
     """
     group = GROUP_OF[cause]
-    action, bound = _cell(rules, cause, group)
-    used, after = _spend(group, spent)
-    limit = bound if bound is not None else _limit(rules, group)
-    if action is Action.STOP:
-        return Decision(action, f"the rule for {cause} says stop", spent, Ended.RULE)
+    cell = _cell(rules, cause, group)
+    if cell.action is Action.STOP:
+        return Decision(cell.action, f"the rule for {cause} says stop", spent, Ended.RULE)
+    kept = _renewed(group, spent, left)
+    if cell.bound is not None:
+        used, limit, name = kept.bounded.get(cell.word, 0), cell.bound, f"bound for {cell.word}"
+        after = replace(kept, bounded={**kept.bounded, cell.word: used + 1})
+    else:
+        futile = _futile(group, cell.action, kept, left)
+        if futile is not None:
+            return Decision(Action.STOP, futile[1], spent, futile[0])
+        limit, name = _limit(rules, group), _name(group)
+        used, after = _spend(group, kept)
     if used >= limit:
-        why = f"{_name(group)} used up ({used} of {limit})"
-        return Decision(Action.STOP, why, spent, Ended.BUDGET)
-    if group is Group.ERROR and action is Action.RESUME and not advanced and bound is None:
-        why = "it failed without reaching a newer checkpoint"
-        return Decision(Action.STOP, why, spent, Ended.CRASH_LOOP)
-    return Decision(action, f"{_name(group)} {used + 1} of {limit}", after)
+        return Decision(Action.STOP, f"{name} used up ({used} of {limit})", spent, Ended.BUDGET)
+    return Decision(cell.action, f"{name} {used + 1} of {limit}", after)
 
 
-def _cell(rules: Rules, cause: Cause, group: Group) -> tuple[Action, int | None]:
-    written = rules.overrides.get(cause) or rules.overrides.get(group)
-    if written is None:
-        return PRESETS[rules.preset][group], None
-    action, _, bound = written.partition(":")
-    return Action(action), int(bound) if bound else None
+def _cell(rules: Rules, cause: Cause, group: Group) -> _Cell:
+    for word in (cause, group):
+        written = rules.overrides.get(word)
+        if written:
+            action, _, bound = written.partition(":")
+            return _Cell(Action(action), str(word), int(bound) if bound else None)
+    return _Cell(PRESETS[rules.preset][group])
+
+
+def _renewed(group: Group, spent: Spent, left: Left) -> Spent:
+    """Count a run of attempts without anything newer; something newer ends it.
+
+    Three tries of a setup, a node or a device are three of a kind in a row: a month on spot
+    capacity has more of them than that, each long after the last.
+    """
+    if left.advanced:
+        return replace(spent, fruitless=0, setups=0, bad_nodes=0, locks=0)
+    if group not in _OF_WORK:
+        return spent
+    return replace(spent, fruitless=0 if left.moved else spent.fruitless + 1)
+
+
+def _futile(group: Group, action: Action, spent: Spent, left: Left) -> tuple[Ended, str] | None:
+    """Say why going on from the same checkpoint would meet the same end again."""
+    if action in FROM_SCRATCH:
+        return None
+    if group in _OF_PROGRAM and left.failed_restores >= RESTORES_MAX:
+        return Ended.BAD_CHECKPOINT, "its newest checkpoint cannot be restored"
+    is_new = left.advanced or left.failed_restores > 0
+    if group is Group.ERROR and action is Action.RESUME and not is_new:
+        return Ended.CRASH_LOOP, "it failed without reaching a newer checkpoint"
+    if group in _OF_WORK and spent.fruitless >= FRUITLESS_MAX:
+        why = f"{spent.fruitless} attempts in a row left no newer checkpoint"
+        return Ended.CRASH_LOOP, why
+    return None
 
 
 def _spend(group: Group, spent: Spent) -> tuple[int, Spent]:

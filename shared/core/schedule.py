@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from shared.core.gate import turn_of
 from shared.core.situation import Situation
 from shared.core.slices import Bid, BidStage, Generation, View
 from shared.core.stages import Stage
@@ -22,10 +23,12 @@ _AGAIN_S = 1.0
 def schedule(now: Situation) -> Situation:
     """Set the slice's next due time."""
     if not now.slice.live:
-        return replace(now, slice=replace(now.slice, due_at=None))
+        return replace(now, slice=replace(now.slice, due_at=None, turn=""))
+    was_in_line = now.slice.turn != ""
+    now = replace(now, slice=replace(now.slice, turn=_turn(now)))
     times = list(_waits(now))
     if has_open_intents(now):
-        times.append(_intents_due(now))
+        times.append(_intents_due(now, keeps=was_in_line or not now.slice.turn))
     due_at = max(min(times), now.later(_AGAIN_S)) if times else None
     return replace(now, slice=replace(now.slice, due_at=due_at))
 
@@ -62,6 +65,7 @@ def uncreated(now: Situation) -> list[tuple[Generation, Bid]]:
         and not bid.is_condemned
         and bid.verdict is not View.LOST
         and generation.mandate.written > 0
+        and not _is_early(now, bid)
     ]
 
 
@@ -78,14 +82,37 @@ def undeleted(now: Situation) -> list[tuple[Generation, Bid]]:
         and bid.delete_after is not None
         and bid.delete_after <= now.now
         and (bid.deleted_at is None or bid.deleted_at + again <= now.now)
+        and not _is_early(now, bid)
     ]
 
 
-def _intents_due(now: Situation) -> datetime:
-    """Keep a due time that was set for the open intents: only a new one postpones nothing."""
-    latest = now.later(now.policy.intent_due_s)
+def turn(now: Situation, generation: Generation, bid: Bid) -> str:
+    """Say where in the line a bid stands, or would."""
+    priority = now.spec.priority if now.is_serving else 0
+    return turn_of(priority, generation.created_at, bid.name)
+
+
+def _turn(now: Situation) -> str:
+    """Say where in the line the slice stands, if a bid of it does."""
+    turns = [turn(now, each, bid) for each, bid in uncreated(now) if bid.in_line]
+    return min(turns, default="")
+
+
+def _is_early(now: Situation, bid: Bid) -> bool:
+    """What failed is left alone for a while."""
+    return bid.not_before is not None and now.now < bid.not_before
+
+
+def _intents_due(now: Situation, *, keeps: bool) -> datetime:
+    """Keep a due time that was set for the open intents: only a new one postpones nothing.
+
+    Who stands in line is called; a look of their own is for the case that nobody calls.
+    """
+    is_called = all(bid.in_line for _, bid in uncreated(now))
+    only_waits = is_called and not (unwritten(now) or undeleted(now))
+    latest = now.later(now.policy.retry_s_max if only_waits else now.policy.intent_due_s)
     old = now.slice.due_at
-    return old if old is not None and now.now < old <= latest else latest
+    return old if keeps and old is not None and now.now < old <= latest else latest
 
 
 def _waits(now: Situation) -> Iterator[datetime]:
@@ -109,7 +136,10 @@ def _bid_waits(now: Situation, bid: Bid) -> Iterator[datetime]:
     if bid.is_condemned:
         assert bid.delete_after is not None, "a condemned bid knows when it goes"
         sent = bid.deleted_at
-        yield bid.delete_after if sent is None else sent + _s(now.policy.intent_due_s)
+        due_at = bid.delete_after if sent is None else sent + _s(now.policy.intent_due_s)
+        yield max(due_at, bid.not_before or due_at)
+    elif bid.stage is BidStage.INTENDED and bid.not_before is not None and _is_early(now, bid):
+        yield bid.not_before
     elif bid.verdict is View.READY and bid.booted_at is None:
         assert bid.ready_at is not None, "a ready bid knows since when"
         yield bid.ready_at + _s(now.policy.boot_s)

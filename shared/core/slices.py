@@ -43,7 +43,12 @@ class View(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bid:
-    """One queued resource asking for a generation in one zone."""
+    """One queued resource asking for a generation in one zone.
+
+    ``in_line``: it waits until it is called up. ``not_before`` is when it is asked for, or
+    deleted, at the earliest, after so many ``tries`` that failed. ``unknown_since`` is set when
+    people were told that nobody can look at it.
+    """
 
     id: str
     name: str
@@ -74,6 +79,10 @@ class Bid:
     delete_after: datetime | None = None
     deleted_at: datetime | None = None
     gone_at: datetime | None = None
+    unknown_since: datetime | None = None
+    in_line: bool = False
+    not_before: datetime | None = None
+    tries: int = 0
 
     @property
     def is_condemned(self) -> bool:
@@ -150,7 +159,8 @@ class Slice:
     ``generations`` holds the current one and those that are still being deleted, oldest first.
     ``live`` is false once nothing of it is left in the cloud and nobody wants it any more.
     ``worker_account`` is what its VMs run as, for good; "" is the project's default. ``folder``
-    is its team's in the bucket, as lasting; "" is everybody's who is in no team.
+    is its team's in the bucket, as lasting; "" is everybody's who is in no team. ``turn`` is its
+    place among those that wait to be asked for (``core.gate``), while it does.
     """
 
     name: str
@@ -177,6 +187,7 @@ class Slice:
     revision: int = 0
     worker_account: str = ""
     folder: str = ""
+    turn: str = ""
 
     @property
     def current(self) -> Generation | None:
@@ -185,6 +196,18 @@ class Slice:
         if newest is None or newest.number != self.generation or newest.is_condemned:
             return None
         return newest
+
+    @property
+    def is_at_work(self) -> bool:
+        """An attempt was started, everybody was told, and nothing else is under way."""
+        current = self.current
+        return (
+            current is not None
+            and len(self.generations) == 1
+            and current.mandate.action == "start"
+            and current.mandate.is_written
+            and not any(bid.is_condemned and bid.gone_at is None for bid in current.bids)
+        )
 
     def with_generation(self, generation: Generation) -> Slice:
         """Replace the generation of the same number."""

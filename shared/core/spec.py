@@ -23,6 +23,7 @@ from pydantic import (
 
 from shared.core import spec_text as text
 from shared.core.catalog import Catalog, Tier
+from shared.core.gate import PRIORITY_MAX
 from shared.core.spec_errors import found, spec_error
 from shared.errors import SpecError
 
@@ -37,6 +38,7 @@ DEFAULT_PROGRESS = r"\bstep[ =:]+(?P<step>\d+)(?:\s*/\s*(?P<total>\d+))?"
 
 Seconds = Annotated[float, Field(ge=0, le=SECONDS_MAX, strict=True, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=ATTEMPTS_MAX, strict=True)]
+Priority = Annotated[int, Field(ge=-PRIORITY_MAX, le=PRIORITY_MAX, strict=True)]
 Words = Annotated[tuple[text.Text, ...], Field(max_length=ITEMS_MAX)]
 
 
@@ -107,6 +109,7 @@ class JobSpec(_Frozen):
     i_pay: Annotated[bool, Field(strict=True)] = False
     runtime_version: text.Label | None = None
     slices: Annotated[int, Field(strict=True), AfterValidator(text.only_one)] = 1
+    priority: Priority = 0
 
     rule: text.RulePreset = Field(default_factory=_default_rule)
     on: Mapping[text.RuleCause, text.RuleAction] = {}
@@ -133,7 +136,7 @@ class JobSpec(_Frozen):
             raise ValueError("give either a command or a shell line, not both")
         if self.shell is None and not self.command:
             raise ValueError("is missing: say what to run, for example [python, train.py]")
-        if not (self.shell or self.command[0]):
+        if "" in {self.shell, *self.command[:1]}:
             raise ValueError("is empty: say what to run, for example [python, train.py]")
         return self
 

@@ -8,6 +8,7 @@ from shared.core.model import Job
 from shared.core.situation import Situation
 from shared.core.slices import Slice
 from shared.core.stages import Stage
+from shared.core.unknown import unknown_since
 
 
 def summarize(now: Situation) -> Situation:
@@ -16,6 +17,11 @@ def summarize(now: Situation) -> Situation:
     if now.is_serving:
         now = now.with_job(summary=_of_job(now))
     return now
+
+
+def _unseen(slice_: Slice) -> str:
+    since = unknown_since(slice_)
+    return f"; not seen in the cloud since {since:%Y-%m-%d %H:%M} UTC" if since else ""
 
 
 def _of_slice(slice_: Slice) -> str:
@@ -29,9 +35,11 @@ def _of_slice(slice_: Slice) -> str:
         asked = next((each for each in current.bids if not each.is_condemned), None)
         if asked is None:
             return "waits before it asks again"
-        return f"asks for {asked.accelerator_type} in {asked.zone}" + _detail(asked.detail)
+        text = f"asks for {asked.accelerator_type} in {asked.zone}" + _detail(asked.detail)
+        return text + _unseen(slice_)
     text = f"{bid.accelerator_type} in {bid.zone}, generation {current.number}"
-    return text + (", held" if slice_.held_until is not None else "")
+    held = ", held" if slice_.held_until is not None else ""
+    return text + held + _unseen(slice_)
 
 
 def _of_job(now: Situation) -> str:
@@ -42,9 +50,9 @@ def _of_job(now: Situation) -> str:
         case Stage.PROVISIONING | Stage.RECOVERING:
             return _waiting(now)
         case Stage.PREPARING:
-            return _preparing(now)
+            return _preparing(now) + _unseen(now.slice)
         case Stage.RUNNING:
-            return _running(job)
+            return _running(job) + _unseen(now.slice)
         case Stage.STOPPING:
             return "waits until nothing of it can write any more"
         case Stage.SUCCEEDED:

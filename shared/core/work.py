@@ -123,7 +123,6 @@ def _begin(now: Situation, current: Generation, bid: Bid, hosts: Sequence[Host])
         text,
         writer=writer,
         attempt=number,
-        from_step=None,
         started_at=job.started_at or now.now,
         ended_at=None,
         cause=None,

@@ -133,7 +133,7 @@ class Fields:
         """Read an object from bytes."""
         try:
             return cls(json.loads(data.decode("utf-8")), where)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             if isinstance(error, Malformed):
                 raise
             raise Malformed(where, "is not JSON") from error
@@ -152,7 +152,9 @@ class Fields:
     def number(self, name: str, default: Optional[float] = None) -> float:
         """Read a number that is not negative."""
         value = self._get(name, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self._wrong(name, "a number >= 0")
+        if not 0 <= value <= sys.float_info.max:
             raise self._wrong(name, "a number >= 0")
         return float(value)
 
@@ -372,7 +374,7 @@ def parse_spec(data: bytes) -> Spec:
         raise Malformed("spec.command", "is empty")
     try:
         progress = tuple(re.compile(pattern) for pattern in fields.texts("progress"))
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise Malformed("spec.progress", "is no regular expression: {}".format(error)) from error
     return Spec(
         command=command,
@@ -741,14 +743,19 @@ def _settle(state: State, now: float) -> Decision:
 
 
 def _is_report_due(before: State, after: State, now: float) -> bool:
-    if after.mandate is None and not after.problem:
-        return False  # no token yet: nobody would believe it
+    if not _has_token(after):
+        return False  # nobody would believe it
     if after.reported_at is None or _visible(before) != _visible(after):
         return True
     age_s = now - after.reported_at
     if after.progress != after.progress_reported and age_s >= after.config.progress_s:
         return True
     return age_s >= after.config.snapshot_s
+
+
+def _has_token(state: State) -> bool:
+    """A bid may be granted before the mandate that names it, with its token, is written."""
+    return state.mandate is not None and state.config.bid in state.mandate.bid_tokens
 
 
 def _visible(state: State) -> Tuple[object, ...]:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-ADAPTERS = {"fake", "firestore", "google", "pubsub", "sqlite"}
+ADAPTERS = {"fake", "firestore", "google", "memory", "pubsub", "sqlite"}
 _ADAPTER = pytest.StashKey[dict[str, tuple[str, str]]]()
 
 

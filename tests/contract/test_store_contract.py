@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from shared.adapters import firestore
 from shared.adapters.firestore import FirestoreStore
 from shared.adapters.sqlite_store import SqliteStore
+from shared.adapters.system import SystemClock
 from shared.errors import Conflict, InvalidRequest
 from shared.ports import (
     COMMIT_WRITES_MAX,
@@ -30,15 +31,18 @@ from shared.ports import (
 )
 from shared.topology import Topic
 from tests.emulators import Emulators
+from tests.simulation.memory_store import MemoryStore
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
-@pytest.fixture(params=["sqlite", "firestore"])
+@pytest.fixture(params=["sqlite", "firestore", "memory"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """Give an empty store of every kind."""
-    made: SqliteStore | FirestoreStore
-    if request.param == "sqlite":
+    made: SqliteStore | FirestoreStore | MemoryStore
+    if request.param == "memory":
+        made = MemoryStore(SystemClock())
+    elif request.param == "sqlite":
         made = SqliteStore(tmp_path / "state.db")
     else:
         found: Emulators = request.getfixturevalue("emulators")

@@ -50,14 +50,23 @@ def test_a_job_that_was_cancelled_resumes(world: World) -> None:
 
 
 def test_a_job_goes_on_from_a_chosen_step(world: World) -> None:
-    """The step is told to the attempt, once."""
+    """The step is told to each attempt until a newer checkpoint is complete."""
     world.run_job()
     world.stop(kill=True)
     world.again(from_step=40)
     world.tick_until(world.runs_attempt(1))
 
     assert (40, 40) == (world.attempts()[1].from_step, world.attempts()[1].start_step)
-    assert world.job().from_step is None
+    world.hosts[0].checkpoint(80)
+    world.drain()
+    world.slices.preempt(world.bid.name)
+    world.tick_until(world.runs_attempt(2))
+    assert 40 == world.attempts()[2].from_step
+    world.hosts[0].checkpoint(90)
+    world.drain()
+    world.slices.preempt(world.bid.name)
+    world.tick_until(world.runs_attempt(3))
+    assert (None, 90) == (world.attempts()[3].from_step, world.attempts()[3].start_step)
 
 
 def lost_for_good(world: World) -> None:

@@ -38,6 +38,7 @@ KINDS = {
     "outbox",
     "owners",
     "parked",
+    "rate",
     "slices",
     "slices/*/hosts",
     "told",

@@ -160,3 +160,31 @@ def test_a_setup_that_never_ends_is_given_up(world: World) -> None:
 
     assert Stage.FAILED is world.job().stage
     assert Cause.SETUP is world.job().cause
+
+
+def test_a_job_that_dies_twice_while_restoring_says_which_step_to_go_on_from(world: World) -> None:
+    """Its owner does what it says, and a preemption does not lead back to the bad checkpoint."""
+    world.run_job()
+    for step in (30, 40):
+        world.hosts[0].progress(step)
+        world.hosts[0].checkpoint(step)
+        world.tick()
+    for number in (1, 2):
+        world.slices.preempt(world.bid.name) if number == 1 else world.finish_job(1)
+        world.tick_until(world.runs_attempt(number))
+        world.hosts[0].checkpoint(40)
+        world.drain()
+    assert Stage.RUNNING is world.job().stage
+    world.finish_job(1)
+    assert Stage.FAILED is world.job().stage
+    assert world.job().reason.endswith(
+        "attempts 1 and 2 both failed while restoring step 40; go on from an earlier one:"
+        " tpuctl resume 1 --from-step 30"
+    )
+
+    world.again(from_step=30)
+    world.tick_until(world.runs_attempt(3))
+    world.slices.preempt(world.bid.name)
+    world.tick_until(world.runs_attempt(4))
+
+    assert [30, 30] == [attempt.from_step for attempt in world.attempts()[3:]]

@@ -2,10 +2,14 @@
 
 import json
 
+import pytest
+from pytest_mock import MockerFixture
+
 from shared.core.mandates import attempt_token, bid_token
 from shared.core.stages import Stage
+from shared.errors import Unavailable
 from shared.ports import Fields, Message
-from tests.agents import forged
+from tests.agents import Host, forged
 from tests.unit.app.records import JOB
 from tests.unit.app.world import World
 
@@ -147,3 +151,71 @@ def test_a_late_report_of_a_lost_attempt_still_says_how_far_it_came(world: World
 
     assert 77 == world.attempts()[0].last_step
     assert Stage.SUCCEEDED is not world.job().stage
+
+
+def _ends(host: Host) -> None:
+    host.finish(1)
+
+
+def _is_told(host: Host) -> None:
+    host.notice()
+
+
+@pytest.mark.parametrize("happens", [_ends, _is_told])
+def test_a_snapshot_whose_wake_was_lost_wakes_when_it_comes_again(
+    world: World, mocker: MockerFixture, happens: object
+) -> None:
+    """The function died between its commit and the publish; nobody waits for the tick."""
+    assert callable(happens)
+    world.run_job()
+    happens(world.hosts[0])
+    world.bus.publish("reports", [world.hosts[0].snapshot()])
+    (delivery,) = world.bus.pull("report")
+    publish = mocker.patch.object(world.bus, "publish", side_effect=Unavailable("died here"))
+    assert world.handle(delivery).retry
+    mocker.stopall()
+    before = host_fields(world)
+    assert publish.called
+
+    published = mocker.spy(world.bus, "publish")
+    assert not world.handle(delivery).retry
+
+    assert before == host_fields(world)
+    assert [before["wakes"]] == [call.args[0] for call in published.call_args_list]
+
+
+def test_a_snapshot_that_woke_nobody_wakes_nobody_when_it_comes_again(
+    world: World, mocker: MockerFixture
+) -> None:
+    """Nor does one that is older than what is known."""
+    world.run_job()
+    old = world.hosts[1].snapshot()
+    world.bus.publish("reports", [old, forged(old, sequence=999)])
+    first, quiet = world.bus.pull("report", limit=2)
+    world.deliver(first)
+    world.handle(quiet)
+    published = mocker.spy(world.bus, "publish")
+    world.handle(quiet)
+    world.handle(first)
+
+    assert "" == host_fields(world, 1)["wakes"]
+    assert [] == published.call_args_list
+
+
+def test_a_snapshot_that_a_newer_one_overtook_wakes_nobody(
+    world: World, mocker: MockerFixture
+) -> None:
+    """What woke was another one."""
+    world.run_job()
+    old = world.hosts[0].snapshot()
+    world.hosts[0].notice()
+    world.bus.publish("reports", [old])
+    (late,) = world.bus.pull("report")
+    world.bus.publish("reports", [forged(world.hosts[0].snapshot(), sequence=999)])
+    (newer,) = world.bus.pull("report")
+    world.handle(newer)
+    published = mocker.spy(world.bus, "publish")
+    world.handle(late)
+
+    assert "" != host_fields(world)["wakes"]
+    assert [] == published.call_args_list

@@ -6,6 +6,7 @@ from pytest_mock import MockerFixture
 
 from shared.app.messages import wake_launch
 from shared.app.silence import SILENCE
+from shared.app.troubles import TROUBLES
 from shared.core.causes import Cause
 from shared.core.stages import Stage
 from shared.ports import Delivery
@@ -112,6 +113,25 @@ def test_when_most_hosts_are_silent_together_nobody_is_given_up(world: World) ->
     world.ticks(world.policy.silent_slice_s + 20.0)
 
     assert [1, 1] == [world.slice(job).generation for job in (JOB, OTHER_JOB)]
+
+
+def test_mass_silence_is_told_when_it_lasts_and_when_it_is_over(world: World) -> None:
+    """Nobody is given up, so somebody has to look."""
+    two_jobs(world)
+    silent = world.farm.living[1:]
+    for host in silent:
+        host.is_mute = True
+    world.ticks(world.policy.silent_host_s + world.policy.degraded_s + 10.0)
+    known = world.fields(TROUBLES)["known"]
+    assert isinstance(known, dict)
+    assert "3 of 4 hosts are silent, in 2 slices: nobody is given up" == known["hosts"]["text"]
+    assert known["hosts"]["told_at"] is not None
+    for host in silent:
+        host.is_mute = False
+    world.farm.each(lambda host: setattr(host, "_wants_report", True))
+    world.ticks(30.0)
+
+    assert {} == world.fields(TROUBLES)["known"]
 
 
 def test_one_silent_slice_of_two_is_replaced(world: World) -> None:

@@ -8,7 +8,7 @@ import pytest
 from cli.job_text import next_step
 from shared.core.causes import Cause
 from shared.core.hosts import Checkpoint, Progress
-from shared.core.model import Spent
+from shared.core.model import FailedRestore, Spent
 from shared.core.stages import Stage
 from tests.unit.cli.stage import Installed, Tpuctl, ago, make_attempt, make_job, make_slice
 
@@ -156,3 +156,21 @@ def test_slice_of_another_job_under_the_same_name_is_not_shown(
 def test_every_stage_has_a_next_step(stage: Stage) -> None:
     """That is a command of ours."""
     assert next_step(make_job(1, stage=stage)).startswith("tpuctl ")
+
+
+@pytest.mark.parametrize(
+    "steps, attempts, expected",
+    [
+        pytest.param((30, 40), (4, 5), "resume 1 --from-step 30", id="an earlier step"),
+        pytest.param((40,), (4, 5), "rerun 1", id="no earlier step"),
+        pytest.param((30, 40), (5,), "resume 1 or tpuctl rerun 1", id="once is chance"),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_restored_is_gone_round(
+    steps: tuple[int, ...], attempts: tuple[int, ...], expected: str
+) -> None:
+    """The next step is one that can work."""
+    failed = FailedRestore(40, attempts)
+    job = make_job(1, stage=Stage.FAILED, steps=steps, failed_restore=failed)
+
+    assert f"tpuctl logs 1, then tpuctl {expected}" == next_step(job)

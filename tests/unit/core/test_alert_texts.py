@@ -89,7 +89,7 @@ def test_what_is_told_late_says_when_it_was() -> None:
 @pytest.mark.parametrize("kind", sorted(AlertKind))
 def test_how_jobs_ended_is_counted_by_name(kind: str) -> None:
     """The others by number alone."""
-    is_named = kind in {"succeeded", "failed", "crash_loop", "budget_spent"}
+    is_named = kind in {"succeeded", "failed", "crash_loop", "bad_checkpoint", "budget_spent"}
     said = summed_up({kind: (7, 9)})
 
     assert said == f"and 2 more: 2 {kind.replace('_', ' ')}" + (" (job 7 9)" if is_named else "")

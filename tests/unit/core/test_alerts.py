@@ -24,7 +24,8 @@ from shared.core.alerts import (
 )
 from shared.core.causes import Cause
 from shared.core.decide import decide
-from shared.core.model import Spent
+from shared.core.hosts import Progress
+from shared.core.model import FailedRestore, Spent
 from shared.core.situation import Note, Situation
 from shared.core.slices import Kind
 from shared.core.stages import Event
@@ -56,7 +57,13 @@ def about_to_start(now: Situation) -> Situation:
 
 def spent(now: Situation, **used: int) -> Situation:
     """Let a job have used up some of its budgets."""
-    return now.with_job(spent=Spent(**used))
+    return now.with_job(spent=replace(Spent(), **used))  # type: ignore[arg-type]
+
+
+def restoring_again() -> Situation:
+    """Restore a step that was not restored the last time."""
+    seen = {"progress": Progress(40), "failed_restore": FailedRestore(40, (1,))}
+    return running().with_attempt(start_step=40, known_step=40).with_job(**seen)
 
 
 def told(now: Situation) -> list[Alert]:
@@ -91,6 +98,12 @@ CASES = [
         ["attempt_ended", "crash_loop"],
         "error",
         id="a crash loop",
+    ),
+    pytest.param(
+        lambda: all_ended(restoring_again(), exit_code=1, evidence="bug"),
+        ["attempt_ended", "bad_checkpoint"],
+        "error",
+        id="a checkpoint that cannot be restored",
     ),
     pytest.param(
         lambda: spent(losing(running()), preemptions=10_000),

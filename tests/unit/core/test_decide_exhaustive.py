@@ -13,12 +13,26 @@ from functools import cache
 import pytest
 
 from shared.core.decide import decide
+from shared.core.model import Spent
 from shared.core.situation import Situation
+from shared.core.stages import TERMINAL, Stage
 from tests.unit.core import claims
 from tests.unit.core.facts import FACTS, LOOKS, NOTHING, Fact, Look, look_at, tell
 from tests.unit.core.situations import SCENES, later
 
 NUMBERS = {"older": -1, "equal": 0, "newer": 1}
+SPENT = Spent(
+    preemptions=10_000,
+    failures=10_000,
+    setups=10_000,
+    bad_nodes=10_000,
+    echoes=10_000,
+    hangs=10_000,
+    locks=10_000,
+    fruitless=10_000,
+)
+# A newer checkpoint renews what is counted in a row.
+UNRENEWED = [fact for fact in FACTS if fact.name != "checkpoint"]
 HOSTS = {"one host": (0,), "all hosts": (0, 1)}
 
 
@@ -103,6 +117,23 @@ def test_a_look_at_an_older_generation_decides_nothing_but_deaths(name: str, loo
     claims.starts_only_after_a_death(before, after, may_be_dead=is_proof)
     if not is_proof:
         assert quiet.served.stage is after.served.stage
+
+
+@pytest.mark.parametrize("fact", [NOTHING, *UNRENEWED], ids=lambda fact: fact.name)
+@pytest.mark.parametrize("name", SCENES)
+def test_whatever_comes_a_job_without_budgets_starts_nothing_more(name: str, fact: Fact) -> None:
+    """Every claim holds with all budgets used up, and what ends then ends for good."""
+    now = scene(name).with_job(spent=SPENT)
+    now = tell(now, fact, now.slice.generation, now.served.attempt, HOSTS["all hosts"])
+    for look in LOOKS:
+        before = look_at(now, look, now.slice.generation)
+        after = decide(before)
+
+        claims.check(before, after)
+        claims.comes_to_rest(after)
+        if Stage.RUNNING in {before.served.stage, now.served.stage}:
+            assert after.served.stage in {Stage.RUNNING, *TERMINAL}, look.name
+        assert SPENT == after.served.spent
 
 
 @pytest.mark.parametrize("can_judge_silence", [False, True])

@@ -15,7 +15,19 @@ from tests.unit.core.situations import START, bid_of, later, running, settled, s
 
 AT = later(running(), 60.0).now
 REQUEST_STATES = ["CREATING", "ACCEPTED", "PROVISIONING", "WAITING_FOR_RESOURCES", "NEW", ""]
-NODE_STATES = ["CREATING", "STARTING", "RESTARTING", "REPAIRING", "STOPPING", "HIDDEN", "NEW"]
+NODE_STATES = [
+    "",
+    "STATE_UNSPECIFIED",
+    "CREATING",
+    "STARTING",
+    "RESTARTING",
+    "REPAIRING",
+    "STOPPING",
+    "HIDDEN",
+    "HIDING",
+    "UNHIDING",
+    "NEW",
+]
 
 
 def waiting() -> Bid:

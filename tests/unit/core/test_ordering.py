@@ -9,7 +9,7 @@ import pytest
 
 from shared.core import ordering
 from shared.core.identity import Bounds
-from shared.core.model import Spent
+from shared.core.model import FailedRestore, Spent
 from shared.core.ordering import Again, Refused
 from shared.core.situation import Situation
 from shared.core.slices import Kind, Slice
@@ -264,3 +264,20 @@ def test_a_slice_that_nobody_uses_is_let_go() -> None:
     released = ordering.release(slice_)
 
     assert (False, None) == (released.wanted, released.held_until)
+
+
+@pytest.mark.parametrize("from_step, steps", [(None, (20, 30, 40)), (30, (20, 30)), (10, ())])
+def test_what_comes_after_a_chosen_step_is_given_up(
+    from_step: int | None, steps: tuple[int, ...]
+) -> None:
+    """And what could not be restored is asked again, by an order alone."""
+    now = failed().with_job(steps=(20, 30, 40), failed_restore=FailedRestore(40, (1, 2)))
+    job = again(now, from_step=from_step).served
+
+    assert (steps, from_step, None) == (job.steps, job.from_step, job.failed_restore)
+
+
+def test_a_stop_of_a_job_whose_slice_is_held_says_how_to_let_it_go() -> None:
+    """It costs, and the job is over."""
+    with pytest.raises(Refused, match=r"already: failed; .* tpuctl slice rm hi-1"):
+        ordering.stop(failed(), kill=False)

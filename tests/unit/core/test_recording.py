@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.core.hosts import Checkpoint, Progress
-from shared.core.recording import record
+from shared.core.recording import STEPS_MAX, record
 from shared.core.situation import Situation
 from tests.unit.core.situations import running, speaking
 
@@ -50,3 +50,43 @@ def test_progress_and_checkpoints_are_the_jobs_too() -> None:
 
     assert (Progress(7), Checkpoint(4, "gs://c/4")) == (now.served.progress, now.served.checkpoint)
     assert (7, 4) == (now.attempts[-1].last_step, now.attempts[-1].checkpoint_step)
+
+
+def saved(now: Situation, *steps: int) -> Situation:
+    """Let checkpoints be complete, one after another."""
+    for step in steps:
+        now = record(speaking(now, 0, checkpoint=Checkpoint(step, f"gs://c/{step}")))
+    return now
+
+
+def test_a_few_complete_steps_are_remembered() -> None:
+    """Each once, the newest ones, in order."""
+    now = saved(running(), *range(0, 1200, 100), 1100)
+
+    assert tuple(range(1200 - 100 * STEPS_MAX, 1200, 100)) == now.served.steps
+
+
+def choosing(step: int, newest: int | None) -> Situation:
+    """Go on from a chosen step, while there is a newer one or nothing is known."""
+    known = None if newest is None else Checkpoint(newest, f"gs://c/{newest}")
+    return running().with_job(from_step=step, checkpoint=known)
+
+
+@pytest.mark.parametrize(
+    "newest, found, chosen",
+    [
+        pytest.param(400, (400,), 300, id="what was given up is still there"),
+        pytest.param(400, (400, 310), 300, id="a program that puts it away has saved nothing more"),
+        pytest.param(400, (300, 310), None, id="it has been put away, and a newer one saved"),
+        pytest.param(400, (410,), None, id="newer than all that was there"),
+        pytest.param(None, (400,), 300, id="what is seen first was there before"),
+        pytest.param(None, (400, 500), None, id="and what comes then is new"),
+    ],
+)
+def test_a_chosen_step_is_chosen_until_a_newer_checkpoint_is_complete(
+    newest: int | None, found: tuple[int, ...], chosen: int | None
+) -> None:
+    """A preemption before that must not lead back to the checkpoint that was given up."""
+    now = saved(choosing(300, newest), *found)
+
+    assert chosen == now.served.from_step

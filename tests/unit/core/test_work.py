@@ -86,7 +86,7 @@ def test_a_prepared_gang_waits_for_the_last_writer() -> None:
 
 
 def test_an_attempt_starts_from_the_newest_checkpoint_or_the_chosen_step() -> None:
-    """The chosen one is used once."""
+    """The chosen one stays chosen until a newer checkpoint is complete."""
     saved = Checkpoint(40, "gs://c/40")
     now = obeyed(preparing().with_job(checkpoint=saved))
 
@@ -95,7 +95,7 @@ def test_an_attempt_starts_from_the_newest_checkpoint_or_the_chosen_step() -> No
     assert newest_.attempt is not None
     assert chosen.attempt is not None
     assert (40, None) == (newest_.attempt.start_step, newest_.attempt.from_step)
-    assert (20, 20, None) == (
+    assert (20, 20, 20) == (
         chosen.attempt.start_step,
         chosen.attempt.from_step,
         chosen.served.from_step,

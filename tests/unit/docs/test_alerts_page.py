@@ -21,6 +21,7 @@ from shared.core.alert_routes import BURST, POSTS_PER_HOUR, WebhookKind
 from shared.core.alert_texts import HEADLINES, body, headline
 from shared.core.alerts import ALERT_FIELDS, ALERT_VERSION, Alert, AlertJob, fields_of, parse_alert
 from shared.core.policy import Policy
+from shared.core.rules import FRUITLESS_MAX
 from shared.settings_alerts import _KEYS, alert_settings
 from shared.settings_cloud import CloudSettings, TeamSettings
 from shared.topology import Topic
@@ -157,6 +158,8 @@ def test_the_numbers_are_the_codes() -> None:
         f"has {webhook.POST_S:.0f} s to answer",
         f"{QUIET_S_MIN:.0f} s, {2 * QUIET_S_MIN:.0f} s, … up to {QUIET_S_MAX / 60:.0f} min",
         f"`policy.stuck_s` ({policy.stuck_s / 3600:.0f} h)",
+        f"`policy.unknown_s` ({policy.unknown_s / 60:.0f} min)",
+        f"or {FRUITLESS_MAX} attempts in a row left none",
         f"`policy.degraded_s` ({policy.degraded_s / 60:.0f} min)",
         f"{webhook.SECRET_CHARS_MIN} characters or more",
     ]

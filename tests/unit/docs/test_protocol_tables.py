@@ -20,17 +20,23 @@ from shared.app.order_args import (
     AgainArgs,
     GrantAddArgs,
     GrantRemoveArgs,
+    ParkedRetryArgs,
+    PauseArgs,
     ReleaseArgs,
     StopArgs,
     SubmitArgs,
+    SweepArgs,
+    UnpauseArgs,
 )
 from shared.app.silence import CANARY
 from shared.core.alerts import alert_of, fields_of
 from shared.core.cloud import CloudRequest
 from shared.core.mandates import CONFIG_VERSION, MANDATE_VERSION
+from shared.core.names import cloud_name, labels
 from shared.core.orders import COMMAND_VERSION, OrderKind, Outcome
 from shared.core.situation import Note
 from shared.core.snapshot import Snapshot
+from shared.errors import RateLimited
 from shared.host import agent
 from shared.ports import Delete, Message, Write
 from shared.topology import SUBSCRIPTIONS, Topic
@@ -48,6 +54,10 @@ ARGS: Mapping[OrderKind, type[BaseModel]] = {
     OrderKind.RELEASE: ReleaseArgs,
     OrderKind.GRANT_ADD: GrantAddArgs,
     OrderKind.GRANT_REMOVE: GrantRemoveArgs,
+    OrderKind.PAUSE: PauseArgs,
+    OrderKind.UNPAUSE: UnpauseArgs,
+    OrderKind.SWEEP: SweepArgs,
+    OrderKind.PARKED_RETRY: ParkedRetryArgs,
 }
 
 
@@ -96,8 +106,10 @@ def sent() -> dict[str, tuple[str, list[str]]]:
     app = _Heard()
     for wake in (wake_launch("s", "r"), wake_recovery("s", "r", look=True)):
         app.publish(wake.topic, [wake.message()])
-    stray = CloudRequest("tpuctl-abc123-slice001-g1-b0", "z", "ACTIVE", "", "", ())
-    orphans.report_orphans(app, [stray], frozenset())  # type: ignore[arg-type]
+    named = labels(app.installation, "slice001", 1, "0")
+    name = cloud_name(app.installation, "slice001", 1, "0")
+    stray = CloudRequest(name, "z", "ACTIVE", "", "", (), named)
+    orphans.report_orphans(app, [stray], [])  # type: ignore[arg-type]
     _canary(app, _Tick(START))  # type: ignore[arg-type]
     kinds = {
         message.attributes["kind"]: (str(topic), list(json.loads(message.data)))
@@ -146,7 +158,13 @@ def test_every_document_is_on_the_page(tmp_path: Path, monkeypatch: pytest.Monke
 def live(world: World) -> None:
     """Let a job fail on a slice that is held for a while; say something senseless on the way."""
     world.app = replace(world.app, webhooks=FakeWebhooks())
+    world.order("pause", {"reason": "a look at the bill"})
+    world.order("unpause", {})
+    world.slices.fail_next("create", RateLimited("too many requests"))
     world.run_job(hold_s=5.0)
+    world.slices.unreachable = {world.bid.zone}
+    world.tick()
+    world.slices.unreachable = set()
     world.publish("reports", Message(b"nonsense", {"kind": "snapshot"}))
     world.hosts[1].is_mute = True
     world.ticks(world.policy.canary_s + world.policy.silent_host_s)

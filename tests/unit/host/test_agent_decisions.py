@@ -386,6 +386,14 @@ def test_nothing_is_reported_before_there_is_a_token_to_show() -> None:
     assert [] == actions
 
 
+def test_nothing_is_reported_before_the_mandate_has_the_token_of_ones_own_bid() -> None:
+    """A host may boot before the mandate that names its bid is written; then it is heard."""
+    early, actions = agent.step(after(), read(mandate(1, "prepare", bid_tokens={"a0": "t"}), 1.0))
+    _, later = agent.step(early, read(mandate(2, "prepare"), 2.0))
+
+    assert (False, True) == tuple(agent.Report() in each for each in (actions, later))
+
+
 def test_progress_is_reported_at_its_first_step_and_then_at_its_pace() -> None:
     """Snapshots of progress come at most every progress_s, here 60 s."""
     state = running()

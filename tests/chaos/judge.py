@@ -1,0 +1,158 @@
+"""What must hold when chaos is over, each complaint one sentence that says what and where."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from sandbox.calls import CALLS_KEPT
+from shared.core.names import parse_cloud_name
+from shared.core.stages import Stage as JobStage
+from shared.ports import Query
+from tests.chaos.crew import Crew, Task
+from tests.chaos.stage import Stage
+from tests.installations import Entry, Work
+
+# How names in the cloud begin.
+CLOUD_PREFIX = "tpuctl-"
+_CREATED = re.compile(r"queuedResourceId=([^&]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was found wrong, by kind; ``attempts`` and ``generations`` are what there were."""
+
+    lost: Sequence[str] = ()
+    duplicates: Sequence[str] = ()
+    wrong: Sequence[str] = ()
+    orphans: Sequence[str] = ()
+    parked: Sequence[str] = ()
+    totals: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def complaints(self) -> list[str]:
+        """All that is wrong."""
+        return [*self.lost, *self.duplicates, *self.wrong, *self.orphans, *self.parked]
+
+
+def judge(stage: Stage, crew: Crew, scratch: Path) -> Verdict:
+    """Look at every job, its diary, its output, and at what the cloud still holds."""
+    lost, duplicates, wrong = list(crew.problems), list[str](), list[str]()
+    totals: Counter[str] = Counter()
+    for task in crew.tasks:
+        work = crew.works.get(task.name)
+        if work is None:
+            lost.append(f"{task.name} was never accepted")
+            continue
+        lost += _unfinished(task, work)
+        duplicates += [f"{task.name}: {each}" for each in _doubled(work)]
+        if work.job.stage is JobStage.SUCCEEDED:
+            wrong += _wrong(crew, task, scratch / task.name)
+        totals["attempts"] += len(work.attempts)
+        totals["generations"] += work.slice.generation
+        totals["checkpoints saved"] += sum(entry.what == "saved" for entry in work.diary)
+    duplicates += _granted_twice(stage, crew)
+    return Verdict(lost, duplicates, wrong, left(stage), _parked(stage), totals)
+
+
+def left(stage: Stage) -> list[str]:
+    """Say what is still there that nobody wants."""
+    status = stage.status
+    found = [
+        f"{kind}: {each['name']}"
+        for kind in ("queuedResources", "nodes", "hosts")
+        for each in status[kind]
+    ]
+    store = stage.installation.opened.store
+    slices = store.query(Query("slices", limit=1000))
+    found += [f"slice {each.fields['name']} is live" for each in slices if each.fields["live"]]
+    return found + [f"unsent: {each.path}" for each in store.query(Query("outbox"))]
+
+
+def keep_documents(crew: Crew, path: Path) -> None:
+    """Write down what is known of every job: emulators forget it when they end."""
+    found = {name: work.view.stored for name, work in crew.works.items()}
+    path.write_text(json.dumps(found, indent=1, default=str), encoding="utf-8")
+
+
+def overlaps(diary: Sequence[Entry]) -> list[str]:
+    """Prove from the diary that attempts of a job, and of a checkpoint, never lived at once."""
+    found = [
+        f"attempt {entry.attempt} on host {entry.host}: {entry.what}"
+        for entry in diary
+        if entry.what in {"overlap", "torn"}
+    ]
+    times: dict[int, list[float]] = defaultdict(list)
+    pids: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for entry in diary:
+        times[entry.attempt].append(entry.at)
+        pids[entry.attempt, entry.host].add(entry.pid)
+    for older, newer in pairwise(sorted(times)):
+        if max(times[older]) >= min(times[newer]):
+            found.append(f"attempt {older} wrote after attempt {newer} had started")
+    twice = [key for key, started in pids.items() if len(started) > 1]
+    return found + [f"attempt {attempt} ran twice on host {host}" for attempt, host in twice]
+
+
+def _unfinished(task: Task, work: Work) -> Iterator[str]:
+    job = work.job
+    if job.stage is not JobStage.SUCCEEDED:
+        yield f"{task.name} (job {job.number}) is {job.stage}: {job.summary or job.reason}"
+
+
+def _doubled(work: Work) -> Iterator[str]:
+    """Attempts and generations grow by one; each new generation has its loss."""
+    view = work.view
+    numbers = [attempt.number for attempt in view.attempts]
+    if numbers != list(range(len(numbers))):
+        yield f"attempts are {numbers}"
+    generations = [attempt.generation for attempt in view.attempts]
+    if generations != sorted(generations):
+        yield f"attempts are of generations {generations}"
+    causeless = [each.number for each in view.attempts if each.ended_at and each.cause is None]
+    if causeless:
+        yield f"attempts {causeless} ended without a cause"
+    told = [entry.text for entry in view.timeline if entry.event == "SliceLost"]
+    # The other entry of that name says what the job does about it.
+    losses = [text for text in told if text.startswith(CLOUD_PREFIX)]
+    if view.slice and view.slice.generation != len(losses) + 1:
+        yield f"{view.slice.generation} generations for {len(losses)} losses"
+    yield from overlaps(work.diary)
+
+
+def _granted_twice(stage: Stage, crew: Crew) -> Iterator[str]:
+    """Each generation was asked for, none twice: a request granted anew would be another slice."""
+    calls = stage.installation.calls()
+    if len(calls) >= CALLS_KEPT:
+        return  # the oldest are forgotten
+    granted = [
+        match[1]
+        for call in calls
+        if call["http_method"] == "POST" and call["status"] == 200
+        if (match := _CREATED.search(call["path"]))
+    ]
+    asked: dict[str, set[int]] = defaultdict(set)
+    for name in granted:
+        if parts := parse_cloud_name(name):
+            asked[parts[1]].add(parts[2])
+    for name, work in crew.works.items():
+        numbers = sorted(asked[work.job.slice_uid])
+        if numbers != list(range(1, work.slice.generation + 1)):
+            yield f"{name}: generations {numbers} were asked for"
+
+
+def _wrong(crew: Crew, task: Task, scratch: Path) -> Iterator[str]:
+    expected = task.undisturbed(scratch)
+    for host, found in enumerate(crew.outputs(task)):
+        if found != expected:
+            yield f"{task.name}: host {host} wrote {found!r}, not {expected!r}"
+
+
+def _parked(stage: Stage) -> list[str]:
+    found = stage.installation.opened.store.query(Query("parked"))
+    return [f"parked: {each.fields.get('summary') or each.path}" for each in found]

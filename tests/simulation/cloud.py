@@ -1,0 +1,335 @@
+"""A TPU cloud in virtual time, with the quirks of the real one (states, slowness, errors).
+
+It keeps requests (queued resources) with one node each. Whether a slice is taken away, and when,
+is drawn when it is granted; what a host does is its own affair (``hosts``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shared.core.cloud import BidRequest, CloudNode, CloudRequest, Listing
+from shared.errors import (
+    Busy,
+    ControlPlaneError,
+    InvalidRequest,
+    NoAccess,
+    QuotaExceeded,
+    RateLimited,
+    Stockout,
+    Unavailable,
+)
+from tests.fake_slices import owns
+from tests.simulation.chance import Chance, Fault
+from tests.simulation.engine import Engine
+
+if TYPE_CHECKING:
+    from tests.simulation.hosts import Host
+
+BOOT_S = (20.0, 90.0)
+PROVISION_MEAN_S = 240.0
+LOOK_AGAIN_S = 300.0
+# A request that shows up late does so before the control plane stops waiting for it (600 s).
+LATE_S = (30.0, 540.0)
+STALE_S = 90.0
+# Shorter than what the control plane takes for a proof (30 s between two looks).
+HIDDEN_S = 25.0
+API_ERROR = 0.05
+ERRORS: tuple[Callable[[str], ControlPlaneError], ...] = (
+    lambda _: Unavailable("the cloud answers 503"),
+    lambda _: RateLimited("the cloud answers 429"),
+    lambda _: Busy("the cloud answers 409"),
+)
+
+
+@dataclass(slots=True)
+class Request:
+    """One queued resource, its node (if any) and the hosts of that."""
+
+    asked: BidRequest
+    operation: str
+    state: str = "WAITING_FOR_RESOURCES"
+    initiator: str = "USER"
+    reason: str = ""
+    node_state: str = ""
+    node_uid: str = ""
+    hosts: list[Host] = field(default_factory=list)
+    is_coming: bool = False
+    hidden_until: float = -1.0
+    shown: CloudRequest | None = None
+
+    @property
+    def is_well(self) -> bool:
+        """Nobody could take it for lost: it is there, was never hidden, and its hosts work."""
+        return (
+            (self.state, self.node_state) == ("ACTIVE", "READY")
+            and self.hidden_until < 0
+            and all(host.acts and not host.state.notice for host in self.hosts)
+        )
+
+    @property
+    def holds_chips(self) -> bool:
+        """It uses capacity of its zone."""
+        return self.state == "ACTIVE"
+
+
+class Cloud:
+    """Zones with capacity, and the requests in them."""
+
+    def __init__(self, engine: Engine, chance: Chance, capacity: Mapping[str, int]) -> None:
+        self.engine, self.chance = engine, chance
+        self.capacity = dict(capacity)
+        self.quota = dict.fromkeys(capacity, 10000)
+        self.dry: set[str] = set()
+        self.requests: dict[str, Request] = {}
+        self.changes = 0
+        self.creates: list[tuple[float, str]] = []
+        self.granted: Callable[[Request], None] = lambda _: None
+        self.deleting: Callable[[str, str], None] = lambda *_: None
+        self.created: Callable[[BidRequest], None] = lambda _: None
+        self.rung: Callable[[Request], None] = lambda _: None
+        self._operations: dict[str, str] = {}
+        self._made = 0
+        self._listed: dict[tuple[str, ...], tuple[float, Listing]] = {}
+
+    # --- The port -------------------------------------------------------------------------------
+
+    def create(self, request: BidRequest) -> str:
+        """Ask for a queued resource."""
+        self._may_fail("create")
+        self.created(request)
+        self.creates.append((self.engine.now, request.name))
+        held = self.requests.get(request.name)
+        if held is not None:
+            return _existing(held, request)
+        if self.chance.hits(Fault.STOCKOUTS, 0.05):
+            raise Stockout("nothing left", zone=request.zone)
+        if self._count(request.zone) >= self.quota[request.zone]:
+            raise QuotaExceeded("the quota is used up")
+        return self._make(request)
+
+    def operation_error(self, operation: str) -> str | None:
+        """Say what an operation failed with."""
+        self._may_fail("operation")
+        return self._operations.get(operation)
+
+    def get(self, zone: str, name: str) -> CloudRequest | None:
+        """Read one request."""
+        self._may_fail("get")
+        held = self.requests.get(name)
+        if held is None or held.asked.zone != zone or self._is_hidden(held):
+            return None
+        return self._show(held)
+
+    def list(self, zones: Sequence[str]) -> Listing:
+        """List zones; each may be left out, and what is listed may be old."""
+        self._may_fail("list")
+        key = tuple(zones)
+        last = self._listed.get(key)
+        is_recent = last is not None and self.engine.now - last[0] <= STALE_S
+        if last is not None and is_recent and self.chance.hits(Fault.STALE_LISTINGS, 0.15):
+            return last[1]
+        lost = {zone for zone in zones if self.chance.hits(Fault.PARTIAL_LISTINGS, 0.1)}
+        complete = frozenset(zones) - lost
+        listing = Listing(
+            tuple(
+                self._show(held)
+                for held in self.requests.values()
+                if held.asked.zone in complete and not self._is_hidden(held)
+            ),
+            complete,
+            tuple(f"{zone}: unreachable" for zone in sorted(lost)),
+        )
+        self._listed[key] = (self.engine.now, listing)
+        return listing
+
+    def delete(self, zone: str, name: str) -> None:
+        """Delete a request with its node; it takes a while, or does not end."""
+        self._may_fail("delete")
+        held = self.requests.get(name)
+        if held is None or held.is_coming or held.asked.zone != zone:
+            return
+        self.deleting(zone, name)
+        if held.state == "SUSPENDING":
+            raise Busy(f"{name} is in state SUSPENDING")
+        if held.state == "DELETING":
+            return
+        self._set(held, state="DELETING", initiator="USER")
+        if self.chance.hits(Fault.STUCK_DELETES, 0.2):
+            return
+        self.engine.after(self.chance.of("deletes").uniform(20.0, 200.0), lambda: self.end(name))
+
+    def ring(self, zone: str, node: str, value: str) -> None:  # noqa: ARG002 - it only rings
+        """Ring, if the node is READY; the map may be put back by somebody else."""
+        self._may_fail("ring")
+        held = self.requests.get(node)
+        if held is None or held.node_state != "READY":
+            return
+        if not self.chance.hits(Fault.ERASED_BELL, 0.5):
+            self.rung(held)
+
+    # --- What happens in the cloud --------------------------------------------------------------
+
+    def end(self, name: str) -> None:
+        """Finish a delete: the hosts lose their power before the request is gone."""
+        held = self.requests.pop(name, None)
+        if held is not None:
+            self._power_off(held)
+            self.changes += 1
+
+    def preempt(self, held: Request) -> None:
+        """Take a node away: its hosts are dead before anybody can see it."""
+        if held.state != "ACTIVE" or held.asked.name not in self.requests:
+            return
+        self._power_off(held)
+        show_s = self.chance.of("preemptions").uniform(1.0, 60.0)
+        self.engine.after(show_s, lambda: self._preempted(held))
+
+    def _preempted(self, held: Request) -> None:
+        if held.state != "ACTIVE":
+            return
+        self._set(held, state="SUSPENDING", initiator="SERVICE", node_state="PREEMPTED")
+        wait_s = self.chance.of("preemptions").uniform(30.0, 400.0)
+        self.engine.after(wait_s, lambda: self._suspended(held))
+
+    def _suspended(self, held: Request) -> None:
+        if held.state == "SUSPENDING":
+            self._set(held, state="SUSPENDED", node_state="")
+
+    def stop_node(self, held: Request, state: str) -> None:
+        """Terminate or stop a node."""
+        if held.state == "ACTIVE":
+            self._power_off(held)
+            self._set(held, node_state=state)
+
+    def flap(self, held: Request) -> None:
+        """Repair a node for some minutes; what runs on it goes on."""
+        if held.node_state == "READY":
+            self._set(held, node_state="REPAIRING")
+            self.engine.after(400.0, lambda: self._repaired(held))
+
+    def hide(self, held: Request) -> None:
+        """Answer that a request is not there, for less than two looks apart; it is."""
+        if held.state == "ACTIVE":
+            held.hidden_until = self.engine.now + HIDDEN_S
+            self.changes += 1
+            self.engine.after(HIDDEN_S, self._appear_again)
+
+    def _appear_again(self) -> None:
+        self.changes += 1
+
+    def _is_hidden(self, held: Request) -> bool:
+        return held.is_coming or self.engine.now < held.hidden_until
+
+    def _repaired(self, held: Request) -> None:
+        if held.node_state == "REPAIRING":
+            self._set(held, node_state="READY")
+
+    def finish_everything(self) -> None:
+        """End every delete that hangs."""
+        for name in [name for name, held in self.requests.items() if held.state == "DELETING"]:
+            self.end(name)
+
+    def _make(self, request: BidRequest) -> str:
+        self._made += 1
+        operation = f"operations/{self._made}"
+        self._operations[operation] = ""
+        held = Request(request, operation)
+        chance = self.chance.of("creates")
+        provision_s = chance.expovariate(1 / PROVISION_MEAN_S) + 10.0
+        if self.chance.hits(Fault.FAILED_CREATES, 0.1):
+            self._fail(held, chance.random() < 1 / 2, provision_s)
+            return operation
+        self.requests[request.name] = held
+        self.changes += 1
+        if self.chance.hits(Fault.SLOW_CREATES, 0.2):
+            held.is_coming = True
+            late_s = chance.uniform(*LATE_S)
+            self.engine.after(late_s, lambda: self._appear(held))
+            provision_s += late_s
+        self.engine.after(provision_s, lambda: self._grant(held))
+        return operation
+
+    def _fail(self, held: Request, is_seen: bool, after_s: float) -> None:  # noqa: FBT001
+        """Let a create fail: as an operation alone, or as a request that is there and FAILED."""
+        if is_seen:
+            self.requests[held.asked.name] = held
+            self.changes += 1
+            self.engine.after(
+                after_s, lambda: self._set(held, state="FAILED", reason="no capacity")
+            )
+        else:
+            self._operations[held.operation] = "there is no more capacity in the zone"
+
+    def _appear(self, held: Request) -> None:
+        held.is_coming = False
+        self.changes += 1
+
+    def _grant(self, held: Request) -> None:
+        name, zone = held.asked.name, held.asked.zone
+        if self.requests.get(name) is not held or held.state != "WAITING_FOR_RESOURCES":
+            return
+        used = sum(each.holds_chips for each in self.requests.values() if each.asked.zone == zone)
+        if zone in self.dry or used >= self.capacity[zone]:
+            self.engine.after(LOOK_AGAIN_S, lambda: self._grant(held))
+            return
+        self._made += 1
+        self._set(held, state="ACTIVE", node_state="READY", node_uid=f"node-{self._made}")
+        self.granted(held)
+
+    def _power_off(self, held: Request) -> None:
+        for host in held.hosts:
+            host.power_off()
+
+    def _count(self, zone: str) -> int:
+        return sum(held.asked.zone == zone for held in self.requests.values())
+
+    def _set(self, held: Request, **changes: str) -> None:
+        for name, value in changes.items():
+            setattr(held, name, value)
+        held.shown = None
+        self.changes += 1
+
+    def _show(self, held: Request) -> CloudRequest:
+        if held.shown is None:
+            asked = held.asked
+            node = CloudNode(
+                name=asked.name,
+                zone=asked.zone,
+                uid=held.node_uid,
+                state=held.node_state,
+                health="HEALTHY",
+                hosts=len(held.hosts),
+                labels=dict(asked.labels),
+            )
+            held.shown = CloudRequest(
+                name=asked.name,
+                zone=asked.zone,
+                state=held.state,
+                reason=held.reason,
+                initiator=held.initiator,
+                nodes=(node,) if held.node_state else (),
+                labels=dict(asked.labels),
+            )
+        return held.shown
+
+    def _may_fail(self, method: str) -> None:
+        if not self.chance.hits(Fault.API_ERRORS, API_ERROR):
+            return
+        chance = self.chance.of("errors")
+        if method == "create" and chance.random() < 1 / 40:
+            raise NoAccess("the project may not use this zone")
+        if method == "delete" and chance.random() < 1 / 10:
+            raise InvalidRequest("the cloud answers 400")
+        raise chance.choice(ERRORS)(method)
+
+
+def _existing(held: Request, request: BidRequest) -> str:
+    """Answer a create whose name is taken."""
+    if held.state == "DELETING":
+        raise Busy(f"{request.name} is being deleted")
+    if not owns(held.asked.labels, request.labels):
+        raise InvalidRequest(f"{request.name} belongs to somebody else")
+    return held.operation if held.asked.request_id == request.request_id else ""

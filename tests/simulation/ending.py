@@ -1,0 +1,118 @@
+"""What must hold when all is over: nothing is lost, left, owed or waited for without a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from shared.core.names import parse_cloud_name
+from shared.core.stages import TERMINAL, Stage
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+def faults_at_the_end(world: World) -> list[str]:
+    """Say everything that is wrong with a world that has come to rest."""
+    return [
+        *world.checks.history.judge(),
+        *_bugs(world),
+        *_orders(world),
+        *_jobs(world),
+        *_attempts(world),
+        *_orphans(world),
+        *_slices(world),
+        *_messages(world),
+    ]
+
+
+def _bugs(world: World) -> Iterator[str]:
+    for error in world.bugs:
+        yield f"nobody thought of {type(error).__name__}: {error}"
+
+
+def _orders(world: World) -> Iterator[str]:
+    """Each order has its outcome."""
+    for order, kind in world.people.expected.items():
+        if world.store.get(f"commands/{order}") is None:
+            yield f"{order} ({kind}) has no outcome"
+
+
+def _jobs(world: World) -> Iterator[str]:
+    """A job is over, or it works, or there is a true reason why it waits."""
+    for job in _all(world, "jobs"):
+        if job["stage"] in TERMINAL:
+            if job["stage"] != Stage.SUCCEEDED and not job["reason"]:
+                yield f"{job['id']} is {job['stage']} without a reason"
+            if job["stage"] == Stage.SUCCEEDED and not _is_done(world, job["id"]):
+                yield f"{job['id']} succeeded and its work is not done"
+        elif job["stage"] == Stage.RUNNING:
+            if not world.programs.live[job["id"]]:
+                yield f"{job['id']} is said to run and does not"
+        else:
+            yield f"{job['id']} waits: {job['stage']} since {job['stage_since']}, {job['summary']}"
+
+
+def _all(world: World, collection: str) -> Iterator[Mapping[str, Any]]:
+    for document in world.store.documents(collection):
+        yield document.fields
+
+
+def _is_done(world: World, job: str) -> bool:
+    steps = world.programs.known[job].steps
+    return any(
+        step >= steps
+        for folder, saves in world.checks.history.saves.items()
+        if job in folder
+        for _, _, step in saves
+    )
+
+
+def _attempts(world: World) -> Iterator[str]:
+    """Attempts are numbered without a gap, and each that is over says why."""
+    for job in _all(world, "jobs"):
+        found = _all(world, f"jobs/{job['id']}/attempts")
+        attempts = {attempt["number"]: attempt for attempt in found}
+        if sorted(attempts) != list(range(job["attempt"] + 1)):
+            yield f"{job['id']} has attempts {sorted(attempts)}, and is at {job['attempt']}"
+        for number, attempt in attempts.items():
+            is_over = number < job["attempt"] or job["stage"] in TERMINAL
+            if is_over and (attempt["cause"] is None or attempt["ended_at"] is None):
+                yield f"{job['id']}: attempt {number} is over and nobody knows why"
+
+
+def _orphans(world: World) -> Iterator[str]:
+    """Whatever is in the cloud and ours is what a slice has now."""
+    current = {
+        bid["name"]
+        for slice_ in _all(world, "slices")
+        if slice_["live"]
+        for each in slice_["generations"]
+        for bid in each["bids"]
+        if bid["gone_at"] is None
+    }
+    for name, held in world.cloud.requests.items():
+        parsed = parse_cloud_name(name)
+        is_ours = parsed is not None and parsed[0] == world.app.installation
+        if is_ours and name not in current:
+            yield f"{name} is left in {held.asked.zone}: {held.state}"
+
+
+def _slices(world: World) -> Iterator[str]:
+    """A temporary slice whose job is over is not kept, and what is condemned is gone."""
+    over = {job["id"] for job in _all(world, "jobs") if job["stage"] in TERMINAL}
+    for slice_ in _all(world, "slices"):
+        for each in slice_["generations"]:
+            for bid in each["bids"]:
+                if bid["condemned_at"] is not None and bid["gone_at"] is None:
+                    yield f"{bid['name']} is condemned and not gone"
+        if slice_["live"] and (slice_["job"] in over or not slice_["job"]):
+            yield f"{slice_['name']} is kept for nobody"
+
+
+def _messages(world: World) -> Iterator[str]:
+    """Nothing waits to be published, and only poison was put aside."""
+    for document in world.store.documents("outbox"):
+        yield f"{document.path} still waits"
+    for document in world.store.documents("parked"):
+        yield f"parked: {document.fields['summary']}"

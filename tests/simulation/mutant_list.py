@@ -1,0 +1,368 @@
+"""The mutants: one for every rule of docs/protocol.md, alone, or in pairs that cover each other.
+
+``case`` names a test that sees a mutant which no world can show: what it breaks is a sentence, a
+limit, a refusal, or needs something that the simulated world has not got.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.simulation.mutants import Change, Mutant
+
+_CORE: Final = "shared.core"
+_APP: Final = "shared.app"
+_AGENT: Final = "shared.host.agent"
+
+
+def _one(name: str, rule: str, module: str, old: str, new: str, **more: str) -> Mutant:
+    return Mutant(name, rule, (Change(module, old, new),), **more)
+
+
+SINGLES: Final[tuple[Mutant, ...]] = (
+    _one(
+        "no fencing",
+        "no start while the last writer is not dead",
+        f"{_CORE}.model",
+        'return self.writer is None or self.writer.dead != ""',
+        "return True",
+    ),
+    _one(
+        "stale acknowledgement",
+        "an acknowledgement has seen the end",
+        f"{_CORE}.hosts",
+        "return self.seen_sequence >= sequence and not self.alive",
+        "return not self.alive",
+    ),
+    _one(
+        "acknowledged by some",
+        "every host of the bid acknowledges, those that never booted included",
+        f"{_CORE}.fencing",
+        "if len(hosts) >= bid.hosts and all(host",
+        "if hosts and any(host",
+    ),
+    _one(
+        "one absence proves death",
+        "dead by absence: two looks at least 30 s apart",
+        f"{_CORE}.fencing",
+        "if apart_s >= now.policy.absence_s:",
+        "if apart_s >= 0.0:",
+    ),
+    _one(
+        "lease waited for too briefly",
+        "the fence waits for the lease and a margin after the end was written",
+        f"{_CORE}.fencing",
+        "writer.lease_s + now.policy.lease_margin_s:",
+        "writer.lease_s / 4:",
+    ),
+    _one(
+        "agents count no lease",
+        "an agent that cannot read its mandate for a lease kills its program",
+        _AGENT,
+        "if _read_age_s(state, now) >= _safe_age_s(attempt):\n        yield",
+        "if False:\n        yield",
+    ),
+    _one(
+        "failed reads renew the lease",
+        "errors renew nothing",
+        _AGENT,
+        "return replace(state, read_failure=event.reason, is_mandate_unusable=event.is_unusable)",
+        "return replace(state, read_failure=event.reason, is_mandate_unusable=event.is_unusable,"
+        " read_sent_at=event.now if state.read_sent_at is not None else None)",
+    ),
+    _one(
+        "start before all are prepared",
+        "start only after all hosts of the claimed bid are prepared",
+        f"{_CORE}.work",
+        "if len(hosts) < bid.hosts or not all(_is_prepared(now, current, host) for host in hosts):",
+        "if not any(_is_prepared(now, current, host) for host in hosts):",
+    ),
+    _one(
+        "a word from before the order counts",
+        "prepared means: nothing of an earlier attempt lives here, said of the present order",
+        f"{_CORE}.work",
+        "        and host.seen_sequence >= order.sequence\n        and not host.alive\n",
+        "",
+    ),
+    _one(
+        "any boot may start",
+        "a boot that is not named never starts",
+        _AGENT,
+        "is_named = mandate.boots.get(str(config.host)) == config.boot and mandate.bid",
+        "is_named = mandate.bid",
+    ),
+    _one(
+        "a boot starts an attempt again",
+        "a boot starts an attempt once",
+        _AGENT,
+        "is_new = (mandate.job, mandate.attempt) not in state.record.started",
+        "is_new = True",
+    ),
+    _one(
+        "reboots go unnoticed",
+        "a boot that is not named is reported, and ends the attempt",
+        f"{_CORE}.causes",
+        "return boots.get(str(host.host)) != host.boot",
+        "return False",
+    ),
+    _one(
+        "no bound for booting",
+        "from READY, 15 min until all hosts booted",
+        f"{_CORE}.capacity",
+        "elif now.since(bid.ready_at) >= now.policy.boot_s:",
+        "elif False:",
+    ),
+    _one(
+        "no bound for preparing",
+        "from the claim, 30 min and the setup's time until all are prepared",
+        f"{_CORE}.work",
+        "if now.since(since) < limit_s:",
+        "if True:",
+    ),
+    _one(
+        "silence is not heard",
+        "a silent host is lost, and fenced by deleting its slice",
+        f"{_CORE}.capacity",
+        "    if not silent:\n        return now\n    is_whole",
+        "    if True:\n        return now\n    is_whole",
+    ),
+    _one(
+        "no finish grace ends",
+        "exit 0 gives the others ten minutes, then it is a hang",
+        f"{_CORE}.gangs",
+        '        why = f"{len(over)} of {hosts} hosts finished, the others did not"',
+        '        return now\n    if now.since(since) < 0:\n        why = ""',
+    ),
+    _one(
+        "an error is a loss",
+        "an error, or a listing with a gap, is unknown and never a loss",
+        f"{_APP}.health_check",
+        "        elif bid.zone in complete and _may_be_missed(bid):\n"
+        "            looks.update(_ask(app, bid))",
+        "        elif _may_be_missed(bid):\n            looks[bid.name] = None",
+    ),
+    _one(
+        "an old look counts",
+        "a look that began before the last one says nothing",
+        f"{_APP}.observing",
+        "return not is_over and (bid.observed_at is None or at > bid.observed_at)",
+        "return True",
+    ),
+    _one(
+        "other slices' hosts count",
+        "compare the slice's uid before its generation",
+        f"{_CORE}.situation",
+        "            if (host.slice_uid, host.generation, host.bid)\n"
+        "            == (self.slice.uid, generation.number, bid)",
+        "            if host.bid == bid",
+    ),
+    _one(
+        "snapshots in any order",
+        "within a boot the sequence orders snapshots",
+        f"{_CORE}.hosts",
+        "return self.sequence > other.sequence",
+        "return True",
+    ),
+    _one(
+        "mandates without a precondition",
+        "a mandate is written over a lower one only",
+        f"{_APP}.perform",
+        "        if sequence > order.sequence:\n",
+        "        if sequence > 10**9:\n",
+    ),
+    _one(
+        "random names",
+        "names are functions of slice, generation and bid: a repeated create is the same",
+        f"{_APP}.perform",
+        "        name=bid.name,\n        zone=bid.zone,",
+        "        name=f\"{bid.name.rpartition('b')[0]}b{id(now) % 9999}\",\n        zone=bid.zone,",
+    ),
+    _one(
+        "create before the mandate",
+        "the mandate is there before the first bid is created",
+        f"{_CORE}.schedule",
+        "        and bid.verdict is not View.LOST\n        and generation.mandate.written > 0\n",
+        "        and bid.verdict is not View.LOST\n",
+        case="tests/unit/core/test_schedule.py",
+    ),
+    _one(
+        "no sweep",
+        "what no slice wants is found and deleted",
+        f"{_APP}.orphans",
+        "        judgement = judge(request, app.installation, holders)\n"
+        "        if judgement.is_orphan:\n            orphans",
+        "        judgement = judge(request, app.installation, holders)\n"
+        "        if False:\n            orphans",
+    ),
+    _one(
+        "the outbox is not relayed",
+        "every committed event is published, whoever died",
+        f"{_APP}.relay",
+        "    events = [_event(document) for document in app.store.query(query)]",
+        "    events: list[Event] = []",
+    ),
+    _one(
+        "nothing is due",
+        "every wait has a due time, and the tick finds it",
+        f"{_CORE}.schedule",
+        "    due_at = max(min(times), now.later(_AGAIN_S)) if times else None",
+        "    due_at = now.later(1e7)",
+    ),
+    _one(
+        "event ids repeat",
+        "outbox ids contain the revision",
+        f"{_APP}.commit",
+        'f"{after.slice.uid}-{after.slice.revision:08d}"',
+        'f"{after.slice.uid}"',
+    ),
+    _one(
+        "no revision",
+        "every commit bumps a revision",
+        f"{_APP}.commit",
+        "        slice_ = replace(slice_, revision=slice_.revision + 1)",
+        "        slice_ = replace(slice_, revision=slice_.revision + 0)",
+    ),
+    _one(
+        "budgets are not held",
+        "budgets hold, whatever is replayed",
+        f"{_CORE}.rules",
+        "    if used >= limit:",
+        "    if used >= limit + 1:",
+    ),
+    _one(
+        "a retry without a word",
+        "no commit without a compare-and-set",
+        f"{_APP}.commit",
+        "    return Guard(path, token) if old == new else Replace(path, readable(new), token)",
+        "    return Delete(path + '-x') if old == new else Replace(path, readable(new), token)",
+    ),
+    _one(
+        "users' ends are overruled",
+        "terminal stages are left by a user alone, and cancel wins",
+        f"{_CORE}.capacity",
+        "    if now.stands_at(Stage.STOPPING):\n"
+        '        text = "the slice is gone while the job is being stopped"',
+        '    if False:\n        text = "the slice is gone while the job is being stopped"',
+    ),
+    _one(
+        "pause is not asked",
+        "while it is paused nothing is created",
+        f"{_APP}.gate",
+        "    if paused is not None:\n        return Wait(paused.text)",
+        "    if False:\n        return Wait(paused.text)",
+    ),
+    _one(
+        "creates without a limit",
+        "creates a minute are bounded for the project",
+        f"{_APP}.gate",
+        "    if (rules.is_called(gate, mine, now.now) or _is_first(app, mine))"
+        " and take_place(app, bid.name):",
+        "    if True:",
+        case="tests/unit/app/test_storm.py",
+    ),
+    _one(
+        "late commands count",
+        "an order that comes more than ten minutes late is refused",
+        f"{_APP}.orders",
+        "is_expired = delivery.attempt == 1 and age_s > app.policy.command_s",
+        "is_expired = False",
+        case="tests/unit/app",
+    ),
+    _one(
+        "tokens are not compared",
+        "a snapshot shows the token of its bid and of its attempt",
+        f"{_CORE}.snapshot",
+        "    if not hmac.compare_digest(mine.encode(), theirs.encode()):",
+        "    if False:",
+        case="tests/unit/core/test_snapshot.py",
+    ),
+    _one(
+        "canaries are not asked",
+        "silence is judged only while reports come through",
+        f"{_APP}.silence",
+        "    if not _are_canaries_fresh(app, now):\n        return False",
+        "    if False:\n        return False",
+        case="tests/unit/app/test_silence.py",
+    ),
+    _one(
+        "mass silence is judged",
+        "when most hosts are silent together, nobody is fenced",
+        f"{_APP}.silence",
+        "not _silent(mine, now, app.policy.silent_host_s) or not _are_most_silent(app, now)",
+        "True",
+        case="tests/unit/app/test_silence.py",
+    ),
+    _one(
+        "a notice deletes at once",
+        "after a notice the delete waits until all is saved, or 90 s",
+        f"{_CORE}.capacity",
+        "    wait_s = now.policy.notice_s if current.noticed_at else 0.0",
+        "    wait_s = 0.0",
+        case="tests/unit/core",
+    ),
+    _one(
+        "a missing mandate is made again",
+        "a mandate that is gone is never made again",
+        f"{_APP}.perform",
+        "            if stored is None and order.written > 0:",
+        "            if False:",
+        case="tests/unit/app/test_perform.py",
+    ),
+    _one(
+        "seen attempts are not compared",
+        "resume names the attempt that it saw",
+        f"{_CORE}.ordering",
+        "    if job.attempt != order.seen_attempt:",
+        "    if False:",
+        case="tests/unit/core",
+    ),
+)
+
+_BY_NAME: Final = {mutant.name: mutant for mutant in SINGLES}
+_EXTRA: Final[tuple[Mutant, ...]] = (
+    _one(
+        "publish without an outbox",
+        "events are written in the commit that causes them",
+        f"{_APP}.commit",
+        "    app.store.commit([*writes, *_notes(after, who), *outbox.writes])",
+        "    app.store.commit([*writes, *_notes(after, who)])",
+    ),
+    _one(
+        "the tick wakes nobody",
+        "what is due is told again by every tick",
+        f"{_APP}.health_check",
+        '    _wake(app, [wake_launch(name, "due") for name in names])',
+        "    _wake(app, [])",
+    ),
+    _one(
+        "late creates are forgotten",
+        "a bid whose create may have been sent is cleared by absence for ten minutes",
+        f"{_CORE}.letting_go",
+        "    return seconds >= now.policy.late_create_s",
+        "    return True",
+    ),
+    _one(
+        "older mandates are obeyed",
+        "agents order mandates by sequence alone",
+        _AGENT,
+        "if mandate.sequence < state.record.seen:",
+        "if False:",
+    ),
+)
+_BY_NAME.update({mutant.name: mutant for mutant in _EXTRA})
+# Each alone is covered by the other one.
+PAIRS: Final[tuple[tuple[Mutant, Mutant], ...]] = tuple(
+    (_BY_NAME[first], _BY_NAME[second])
+    for first, second in (
+        ("publish without an outbox", "the tick wakes nobody"),
+        ("late creates are forgotten", "no sweep"),
+        ("older mandates are obeyed", "mandates without a precondition"),
+    )
+)
+
+
+def all_mutants() -> dict[str, tuple[Mutant, ...]]:
+    """Return everything that has to die, by name."""
+    singles = {mutant.name: (mutant,) for mutant in SINGLES}
+    pairs = {f"{first.name} + {second.name}": (first, second) for first, second in PAIRS}
+    return {**singles, **pairs}

@@ -1,0 +1,78 @@
+"""Live through seeds, and say what was wrong with one: the story, made small."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.simulation.chance import Fault
+from tests.simulation.checks import Violation
+from tests.simulation.ending import faults_at_the_end
+from tests.simulation.engine import Restless
+from tests.simulation.memory import remembering
+from tests.simulation.world import Size, World
+
+_PUSH: Final = "tpuctl.push"
+SIZE: Final = Size()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a seed; ``wrong`` is empty when all is well."""
+
+    seed: int
+    wrong: tuple[str, ...]
+    world: World = field(repr=False)
+
+    @property
+    def met(self) -> Counter[Fault]:
+        """How often each fault happened."""
+        return self.world.chance.met
+
+
+def live(seed: int, size: Size = SIZE, *, without: frozenset[Fault] = frozenset()) -> Result:
+    """Live through one seed."""
+    with _overheard(World(seed, size, without=without)) as world:
+        try:
+            world.live()
+        except (Violation, Restless) as violation:
+            at = f"after {world.engine.now / 3600:.2f} h"
+            return Result(seed, (f"{violation} ({at})",), world)
+    return Result(seed, tuple(faults_at_the_end(world)), world)
+
+
+def quieten() -> None:
+    """Let functions log nothing: a world has millions of lines, and asks the documents instead."""
+    log = logging.getLogger("tpuctl")
+    log.setLevel(logging.CRITICAL)
+    log.propagate = False
+    logging.getLogger(_PUSH).setLevel(logging.ERROR)
+
+
+@contextmanager
+def _overheard(world: World) -> Iterator[World]:
+    """Hear of errors that nobody thought of: functions log them, and ask for the message again."""
+    ear = _Ear(world)
+    log = logging.getLogger(_PUSH)
+    log.addHandler(ear)
+    log.propagate = False
+    try:
+        with remembering():
+            yield world
+    finally:
+        log.removeHandler(ear)
+        log.propagate = True
+
+
+class _Ear(logging.Handler):
+    def __init__(self, world: World) -> None:
+        super().__init__(logging.ERROR)
+        self._world = world
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and record.exc_info[1] is not None:
+            self._world.found_bug(record.exc_info[1])
