@@ -44,7 +44,7 @@ def settle(app: App, name: str, *, who: str, change: Mark | None = None) -> Situ
         marks = _perform(app, now, who, tried)
         if not marks:
             return now
-        change = _all(marks)
+        change = _all(marks, now.slice.uid)
     raise Conflict(f"{name} does not come to rest", after_s=1.0)
 
 
@@ -77,5 +77,11 @@ def _fields(now: Situation) -> dict[str, object]:
     return about
 
 
-def _all(marks: list[Mark]) -> Mark:
-    return lambda now: reduce(lambda so_far, mark: mark(so_far), marks, now)
+def _all(marks: list[Mark], uid: str) -> Mark:
+    """Apply marks to the slice that they are about, and not to a later one of its name."""
+
+    def mark(now: Situation) -> Situation:
+        is_same = now.slice.uid == uid
+        return reduce(lambda so_far, each: each(so_far), marks, now) if is_same else now
+
+    return mark

@@ -37,8 +37,11 @@ def _proof(now: Situation, generation: Generation, writer: Writer) -> str:
         return ""
     if bid.stopped_at is not None and bid.stopped_at > written_at:
         return "stopped"
-    if writer.absent_at is not None and bid.absent_again_at is not None:
-        apart_s = (bid.absent_again_at - writer.absent_at).total_seconds()
+    if writer.absent_at is not None and bid.absent_at is not None:
+        assert bid.absent_again_at is not None, "the last look is never older than the first"
+        # Seen again in between, it is missing only since then.
+        since = max(writer.absent_at, bid.absent_at)
+        apart_s = (bid.absent_again_at - since).total_seconds()
         if apart_s >= now.policy.absence_s:
             return "absent"
     if now.since(written_at) >= writer.lease_s + now.policy.lease_margin_s:

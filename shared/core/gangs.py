@@ -66,7 +66,7 @@ def _end_half(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situatio
         host
         for host in hosts
         if host.received_at is not None
-        and host.received_at >= late_at
+        and min(host.received_at, host.published_at or host.received_at) >= late_at
         and host.seen_sequence < writer.start_sequence
     ]
     if not cut_off or now.served.ending is not None:

@@ -29,8 +29,14 @@ def schedule(now: Situation) -> Situation:
     times = list(_waits(now))
     if has_open_intents(now):
         times.append(_intents_due(now, keeps=was_in_line or not now.slice.turn))
-    due_at = max(min(times), now.later(_AGAIN_S)) if times else None
+    due_at = max(min(times), _soonest(now)) if times else None
     return replace(now, slice=replace(now.slice, due_at=due_at))
+
+
+def _soonest(now: Situation) -> datetime:
+    """Keep a time that is near: looks that come oftener than it would put it off for ever."""
+    soonest, old = now.later(_AGAIN_S), now.slice.due_at
+    return old if old is not None and now.now < old <= soonest else soonest
 
 
 def has_open_intents(now: Situation) -> bool:

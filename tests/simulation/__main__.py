@@ -16,7 +16,7 @@ from tests.simulation import story
 from tests.simulation.coverage import Coverage
 from tests.simulation.run import live, quieten
 from tests.simulation.weather import HOUR_S
-from tests.simulation.world import Size
+from tests.simulation.world import Size, storm_of
 
 BATCH: Final = 10
 FAILURES_MAX: Final = 3
@@ -37,7 +37,8 @@ class Batch:
 def main() -> int:
     """Run, print and return the exit code."""
     args = _arguments()
-    size = Size(jobs=args.slices, chaos_s=args.hours / 2 * HOUR_S, calm_s=args.hours / 2 * HOUR_S)
+    half_s = args.hours / 2 * HOUR_S
+    size = storm_of(args.slices) if args.storm else Size(args.slices, half_s, half_s)
     quieten()
     begun = time.monotonic()
     total = Batch(0, 0.0)
@@ -58,6 +59,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="the first one (default: 0)")
     parser.add_argument("--slices", type=_positive, default=5, help="jobs in a world (default: 5)")
     parser.add_argument("--hours", type=float, default=6.0, help="half chaos, half calm")
+    parser.add_argument("--storm", action="store_true", help="lose all slices at one moment")
     parser.add_argument("--cores", type=_positive, default=os.cpu_count(), help="default: all")
     return parser.parse_args()
 

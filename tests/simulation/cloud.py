@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from tests.simulation.hosts import Host
 
 BOOT_S = (20.0, 90.0)
-PROVISION_MEAN_S = 240.0
+# Some zones give at once, others after minutes.
+PROVISION_MEANS_S = (15.0, 60.0, 400.0)
 LOOK_AGAIN_S = 300.0
 # A request that shows up late does so before the control plane stops waiting for it (600 s).
 LATE_S = (30.0, 540.0)
@@ -157,7 +158,7 @@ class Cloud:
         if held.state == "DELETING":
             return
         self._set(held, state="DELETING", initiator="USER")
-        if self.chance.hits(Fault.STUCK_DELETES, 0.2):
+        if self.chance.hits(Fault.STUCK_DELETES, 0.4):
             return
         self.engine.after(self.chance.of("deletes").uniform(20.0, 200.0), lambda: self.end(name))
 
@@ -238,7 +239,8 @@ class Cloud:
         self._operations[operation] = ""
         held = Request(request, operation)
         chance = self.chance.of("creates")
-        provision_s = chance.expovariate(1 / PROVISION_MEAN_S) + 10.0
+        mean_s = chance.choice(PROVISION_MEANS_S)
+        provision_s = chance.expovariate(1 / mean_s) + 10.0
         if self.chance.hits(Fault.FAILED_CREATES, 0.1):
             self._fail(held, chance.random() < 1 / 2, provision_s)
             return operation

@@ -169,6 +169,9 @@ class Host:
         self._sequence += 1
         words = agent.snapshot(self.state, sequence=self._sequence, at=self._at)
         message = Message(json.dumps(words).encode(), SNAPSHOT)
+        self._repeat_if_lossy()
+        if words["phase"] == "idle" and self.around.chance.hits(Fault.LOST_ENDS, 0.3):
+            return
         try:
             self.around.network.publish(Topic.REPORTS, [message])
         except Unavailable:
@@ -177,6 +180,17 @@ class Host:
                 self.around.engine.after(RETRY_S, self._say_again)
             return
         self.said_at = self.now
+
+    def _repeat_if_lossy(self) -> None:
+        """Where messages get lost, what agents repeat every few minutes is run in full."""
+        chance, sequence = self.around.chance, self._sequence
+        if chance.has(Fault.LOSS) or chance.has(Fault.LOST_ENDS):
+            wait_s = self.state.config.snapshot_s
+            self.around.engine.after(wait_s, lambda: self._repeat(sequence))
+
+    def _repeat(self, sequence: int) -> None:
+        if sequence == self._sequence:
+            self.say()
 
     def _say_again(self) -> None:
         self._unsaid = False

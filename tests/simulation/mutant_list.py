@@ -47,6 +47,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         f"{_CORE}.fencing",
         "if apart_s >= now.policy.absence_s:",
         "if apart_s >= 0.0:",
+        case="tests/unit/core/test_fencing.py",
     ),
     _one(
         "lease waited for too briefly",
@@ -130,8 +131,9 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "no finish grace ends",
         "exit 0 gives the others ten minutes, then it is a hang",
         f"{_CORE}.gangs",
-        '        why = f"{len(over)} of {hosts} hosts finished, the others did not"',
-        '        return now\n    if now.since(since) < 0:\n        why = ""',
+        "    if now.since(since) < now.spec.finish_grace_s:\n        return now",
+        "    if True:\n        return now",
+        case="tests/unit/core/test_half_gangs.py tests/unit/app/test_gangs.py",
     ),
     _one(
         "an error is a loss",
@@ -189,10 +191,8 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "no sweep",
         "what no slice wants is found and deleted",
         f"{_APP}.orphans",
-        "        judgement = judge(request, app.installation, holders)\n"
-        "        if judgement.is_orphan:\n            orphans",
-        "        judgement = judge(request, app.installation, holders)\n"
-        "        if False:\n            orphans",
+        "    if orphans:\n        app.bus.publish(Topic.PREEMPTIONS, orphans)",
+        "    if False:\n        app.bus.publish(Topic.PREEMPTIONS, orphans)",
     ),
     _one(
         "the outbox is not relayed",
@@ -205,7 +205,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "nothing is due",
         "every wait has a due time, and the tick finds it",
         f"{_CORE}.schedule",
-        "    due_at = max(min(times), now.later(_AGAIN_S)) if times else None",
+        "    due_at = max(min(times), _soonest(now)) if times else None",
         "    due_at = now.later(1e7)",
     ),
     _one(
@@ -255,8 +255,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "creates without a limit",
         "creates a minute are bounded for the project",
         f"{_APP}.gate",
-        "    if (rules.is_called(gate, mine, now.now) or _is_first(app, mine))"
-        " and take_place(app, bid.name):",
+        "    if may_pass and take_place(app, bid.name):",
         "    if True:",
         case="tests/unit/app/test_storm.py",
     ),
@@ -331,8 +330,8 @@ _EXTRA: Final[tuple[Mutant, ...]] = (
         "the tick wakes nobody",
         "what is due is told again by every tick",
         f"{_APP}.health_check",
-        '    _wake(app, [wake_launch(name, "due") for name in names])',
-        "    _wake(app, [])",
+        '    _wake(app, [wake_launch(each.name, "due") for each in slices])\n',
+        "    slices = []\n",
     ),
     _one(
         "late creates are forgotten",

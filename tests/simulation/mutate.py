@@ -78,7 +78,17 @@ def kill(name: str, first: int = 0, seeds: int = SEEDS) -> Death:
 
 def _killed_by_case(name: str, case: str) -> Death:
     """Run tests over the mutant; the first that fails has killed it."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", PLUGIN, case]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "--no-header",
+        "-p",
+        PLUGIN,
+        *case.split(),
+    ]
     environment = {**os.environ, VARIABLE: name}
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=TIME_S, check=False, env=environment

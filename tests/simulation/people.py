@@ -82,6 +82,12 @@ class People:
             self._chance.happens(Fault.STOPS)
             self.order("stop", {"job": job, "kill": chance.random() < 1 / 3})
 
+    def see_start(self, job: str) -> None:
+        """Regret a job at the very moment at which it starts."""
+        if self._chance.hits(Fault.STOPS, 0.1):
+            wait_s = self._chance.of("regrets").uniform(0.0, 3.0)
+            self._world.engine.after(wait_s, lambda: self.order("stop", {"job": job}))
+
     def _go_on(self, job: str, chance: Random) -> None:
         fields = self._fields(job)
         if fields is None or fields["stage"] not in {*TERMINAL, "stopping"}:

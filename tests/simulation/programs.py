@@ -83,7 +83,7 @@ class Programs:
     def terminate(self, host: Host) -> None:
         """Ask a process to go: it saves what it has, unless it does not listen."""
         live = host.state.live
-        if live is None or self.chance.hits(Fault.STUBBORN, 0.2):
+        if live is None or self.chance.hits(Fault.STUBBORN, 0.5):
             return
         key, boot = live.key, host.state.config.boot
         wait_s = self.chance.of("goodbyes").uniform(1.0, 15.0)

@@ -66,6 +66,8 @@ class Weather:
             (Fault.STORMS, 0.0, self._storm),
             (Fault.PAUSES, HOUR_S / 2, self._pause),
         )
+        if self._world.size.storm_at_s is not None:
+            self._world.engine.at(self._world.size.storm_at_s, self._storm_everywhere)
         for fault, lasts_s, act in plans:
             at = self._chance.of(f"when {fault}").uniform(300.0, chaos_s - lasts_s)
             if fault in self._chance.faults:
@@ -135,8 +137,8 @@ class Weather:
     def _draw_fate(self, host: Host) -> None:
         draws: tuple[tuple[Fault, float, Callable[[], None]], ...] = (
             (Fault.SILENT_HOSTS, 0.1, host.die),
-            (Fault.MUTE_HOSTS, 0.1, lambda: host.set_mute(is_mute=True)),
-            (Fault.CUT_OFF_HOSTS, 0.15, lambda: host.cut_off(is_cut=True)),
+            (Fault.MUTE_HOSTS, 0.25, lambda: host.set_mute(is_mute=True)),
+            (Fault.CUT_OFF_HOSTS, 0.3, lambda: host.cut_off(is_cut=True)),
             (Fault.REBOOTS, 0.15, host.reboot),
             (Fault.AGENT_DEATHS, 0.2, host.restart_agent),
         )
@@ -193,6 +195,12 @@ class Weather:
     def _unpause(self) -> None:
         if self._world.store.get(PAUSE) is not None:
             self._world.people.order("unpause", {})
+
+    def _storm_everywhere(self) -> None:
+        for held in list(self._world.cloud.requests.values()):
+            if held.hosts:
+                self._chance.happens(Fault.STORMS)
+                self._world.cloud.preempt(held)
 
     def _storm(self, _: bool) -> None:  # noqa: FBT001
         zone = self._chance.of("storms").choice(sorted(self._world.cloud.capacity))

@@ -30,7 +30,7 @@ from tests.simulation.memory_store import MemoryStore
 from tests.simulation.people import People
 from tests.simulation.ports import Calls, SimBlobs, SimBus, SimSlices, SimStore
 from tests.simulation.programs import Programs
-from tests.simulation.storage import Storage
+from tests.simulation.storage import Key, Storage
 from tests.simulation.surroundings import Surroundings
 from tests.simulation.weather import HOUR_S, Weather
 
@@ -56,12 +56,27 @@ _FOREIGN: Final = BidRequest(
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How big a world is, and how long it lasts."""
+    """How big a world is, and how long it lasts.
+
+    ``storm_at_s`` is when every node of every zone is taken away at once, in seconds.
+    """
 
     jobs: int = 5
     chaos_s: float = 3 * HOUR_S
     calm_s: float = 3 * HOUR_S
     capacity: Mapping[str, int] | None = None
+    storm_at_s: float | None = None
+
+
+def storm_of(jobs: int) -> Size:
+    """Give many slices, all of which are lost at one moment, an hour after the first began."""
+    return Size(
+        jobs=jobs,
+        chaos_s=2 * HOUR_S,
+        calm_s=4 * HOUR_S,
+        capacity=dict.fromkeys(ZONES, jobs),
+        storm_at_s=1.1 * HOUR_S,
+    )
 
 
 class World:
@@ -123,7 +138,7 @@ class World:
         self.cloud.created = self.checks.created
         self.cloud.deleting = self.checks.deleting
         self.cloud.rung = self._ring
-        self.programs.started = self.checks.started
+        self.programs.started = self._started
         self.programs.stopped = self.checks.stopped
         self.programs.saved = self.checks.saved
 
@@ -156,6 +171,10 @@ class World:
         self.engine.run(size.chaos_s)
         self.weather.end()
         self.engine.run(size.chaos_s + size.calm_s)
+
+    def go_on(self, seconds: float) -> None:
+        """Let more time pass.  Raises Violation."""
+        self.engine.run(self.engine.now + seconds)
 
     # --- Functions ------------------------------------------------------------------------------
 
@@ -229,6 +248,10 @@ class World:
 
     def _published(self, _: str, message: Message) -> None:
         self.checks.history.published.add(message.data.decode())
+
+    def _started(self, host: Host, key: Key) -> None:
+        self.checks.started(host, key)
+        self.people.see_start(key[0])
 
     @staticmethod
     def _ring(held: Request) -> None:

@@ -88,6 +88,18 @@ def test_absence_proves_something_when_it_lasts(looks_s: list[float], dead: str)
     assert dead == writer_of(now).dead
 
 
+def test_absence_is_counted_from_when_it_was_last_seen() -> None:
+    """A look that misses it now and another one that misses it later are not one absence."""
+    now = fence(looked(stopping(), at_s=5.0, state="404"))
+    now = fence(looked(now, at_s=20.0, state="READY"))
+    now = fence(looked(now, at_s=60.0, state="404"))
+    assert "" == writer_of(now).dead
+
+    now = fence(looked(now, at_s=90.0, state="404"))
+
+    assert "absent" == writer_of(now).dead
+
+
 @pytest.mark.parametrize("early_s, dead", [(1.0, ""), (0.0, "lease")])
 def test_the_lease_is_waited_for_to_its_end(early_s: float, dead: str) -> None:
     """From the time at which the end was seen written, with the margin."""

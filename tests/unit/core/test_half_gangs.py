@@ -53,3 +53,13 @@ def test_a_host_that_is_not_heard_may_well_have_started() -> None:
 def start_s() -> float:
     """How long a host that speaks may take to read the start."""
     return running().policy.start_s
+
+
+def test_a_report_that_comes_late_does_not_say_what_was_read_since() -> None:
+    """It was published before the start: a backlog of reports ends nobody's gang."""
+    now = half()
+    early = now.attempts[-1].ordered_at
+
+    now = settled(speaking(later(now, start_s()), 1, published_at=early))
+
+    assert now.served.ending is None

@@ -122,6 +122,15 @@ def test_a_wait_that_is_over_is_looked_at_a_second_later() -> None:
     assert 1.0 == due_s(now, now.now)
 
 
+def test_looks_that_come_often_do_not_put_off_what_is_over() -> None:
+    """A tick that looks twice a second would otherwise never find it due."""
+    now = decide(later(replace(failed(), hosts=()), 86_400.0))
+
+    again = decide(later(now, 0.5))
+
+    assert now.slice.due_at == again.slice.due_at
+
+
 def test_deciding_again_postpones_no_open_intent() -> None:
     """Messages that come all the time would keep the tick from ever looking."""
     now = decide(submitted())
