@@ -158,7 +158,9 @@ class Cloud:
         if held.state == "DELETING":
             return
         self._set(held, state="DELETING", initiator="USER")
-        if self.chance.hits(Fault.STUCK_DELETES, 0.4):
+        # What is out of reach is so for more than one reason at a time.
+        is_far = any(host.is_cut_off or host.is_mute for host in held.hosts)
+        if self.chance.hits(Fault.STUCK_DELETES, 0.9 if is_far else 0.4):
             return
         self.engine.after(self.chance.of("deletes").uniform(20.0, 200.0), lambda: self.end(name))
 

@@ -38,6 +38,7 @@ class History:
     )
     owed: dict[str, str] = field(default_factory=dict)
     published: set[str] = field(default_factory=set)
+    steps: Counter[tuple[str, str]] = field(default_factory=Counter)
     proofs: Counter[str] = field(default_factory=Counter)
 
     def started(self, now: float, key: Key, host: Host) -> None:

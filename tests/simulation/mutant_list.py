@@ -55,6 +55,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         f"{_CORE}.fencing",
         "writer.lease_s + now.policy.lease_margin_s:",
         "writer.lease_s / 4:",
+        case="tests/unit/core/test_fencing.py",
     ),
     _one(
         "agents count no lease",
@@ -62,6 +63,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         _AGENT,
         "if _read_age_s(state, now) >= _safe_age_s(attempt):\n        yield",
         "if False:\n        yield",
+        case="tests/unit/host/test_agent_decisions.py",
     ),
     _one(
         "failed reads renew the lease",
@@ -70,6 +72,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "return replace(state, read_failure=event.reason, is_mandate_unusable=event.is_unusable)",
         "return replace(state, read_failure=event.reason, is_mandate_unusable=event.is_unusable,"
         " read_sent_at=event.now if state.read_sent_at is not None else None)",
+        case="tests/unit/host/test_agent_decisions.py",
     ),
     _one(
         "start before all are prepared",

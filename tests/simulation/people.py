@@ -88,6 +88,11 @@ class People:
             wait_s = self._chance.of("regrets").uniform(0.0, 3.0)
             self._world.engine.after(wait_s, lambda: self.order("stop", {"job": job}))
 
+    def lose_patience(self, job: str) -> None:
+        """Stop a job that gets nowhere, after some minutes."""
+        if self._chance.hits(Fault.STOPS, 0.5):
+            self._world.engine.after(300.0, lambda: self.order("stop", {"job": job}))
+
     def _go_on(self, job: str, chance: Random) -> None:
         fields = self._fields(job)
         if fields is None or fields["stage"] not in {*TERMINAL, "stopping"}:
@@ -167,6 +172,7 @@ class People:
             "accelerator_type": chance.choice(["v5p-8", "v5p-8", "v5p-16"]),
             "zones": zones[: chance.randint(1, len(zones))],
             "grace_s": 20.0,
+            "tier": chance.choice(["spot", "spot", "on-demand"]),
             "rule": chance.choice(PRESETS),
             "budgets": {"preemptions": chance.choice([1, 3, 50]), "failures": 2},
             "hold_s": chance.choice([0.0, 600.0]),

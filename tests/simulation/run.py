@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from shared.core import situation
+from shared.core.stages import Event, Stage
 from tests.simulation.chance import Fault
 from tests.simulation.checks import Violation
 from tests.simulation.ending import faults_at_the_end
@@ -75,11 +77,29 @@ def _overheard(world: World) -> Iterator[World]:
     log.addHandler(ear)
     log.propagate = False
     try:
-        with remembering():
+        with remembering(), _counted(world):
             yield world
     finally:
         log.removeHandler(ear)
         log.propagate = True
+
+
+@contextmanager
+def _counted(world: World) -> Iterator[None]:
+    """Count the steps of the table of stages that are taken."""
+    names = vars(situation)
+    advance = names["advance"]
+
+    def counting(stage: Stage, event: Event) -> Stage:
+        world.checks.history.steps[stage, event] += 1
+        following: Stage = advance(stage, event)
+        return following
+
+    names["advance"] = counting
+    try:
+        yield
+    finally:
+        names["advance"] = advance
 
 
 class _Ear(logging.Handler):

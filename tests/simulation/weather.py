@@ -138,7 +138,7 @@ class Weather:
         draws: tuple[tuple[Fault, float, Callable[[], None]], ...] = (
             (Fault.SILENT_HOSTS, 0.1, host.die),
             (Fault.MUTE_HOSTS, 0.25, lambda: host.set_mute(is_mute=True)),
-            (Fault.CUT_OFF_HOSTS, 0.3, lambda: host.cut_off(is_cut=True)),
+            (Fault.CUT_OFF_HOSTS, 0.3, lambda: self._cut_off(host)),
             (Fault.REBOOTS, 0.15, host.reboot),
             (Fault.AGENT_DEATHS, 0.2, host.restart_agent),
         )
@@ -146,6 +146,12 @@ class Weather:
             if self._chance.hits(fault, probability):
                 at = self._chance.of(f"when {fault}").uniform(0.0, 1.5 * HOUR_S)
                 self._world.engine.after(at, self._in_chaos(act))
+
+    def _cut_off(self, host: Host) -> None:
+        """Take storage away; an owner who sees no progress may lose patience."""
+        host.cut_off(is_cut=True)
+        if host.runs is not None:
+            self._world.people.lose_patience(host.runs[0])
 
     def _later(self, seconds: float, act: Callable[[], None], fault: Fault) -> None:
         def happen() -> None:
