@@ -33,6 +33,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         f"{_CORE}.hosts",
         "return self.seen_sequence >= sequence and not self.alive",
         "return not self.alive",
+        case="tests/unit/core/test_fencing.py",
     ),
     _one(
         "acknowledged by some",
@@ -80,6 +81,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         f"{_CORE}.work",
         "if len(hosts) < bid.hosts or not all(_is_prepared(now, current, host) for host in hosts):",
         "if not any(_is_prepared(now, current, host) for host in hosts):",
+        case="tests/unit/core/test_work.py",
     ),
     _one(
         "a word from before the order counts",
@@ -87,6 +89,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         f"{_CORE}.work",
         "        and host.seen_sequence >= order.sequence\n        and not host.alive\n",
         "",
+        case="tests/unit/core/test_work.py",
     ),
     _one(
         "any boot may start",
@@ -94,6 +97,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         _AGENT,
         "is_named = mandate.boots.get(str(config.host)) == config.boot and mandate.bid",
         "is_named = mandate.bid",
+        case="tests/unit/host/test_agent_decisions.py",
     ),
     _one(
         "a boot starts an attempt again",

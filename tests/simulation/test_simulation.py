@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -36,8 +38,15 @@ OF_CALLS = frozenset(
 
 
 @pytest.fixture(autouse=True)
-def _quiet() -> None:
+def _quiet() -> Iterator[None]:
+    """Log nothing, and leave other tests their logs."""
+    logs = [logging.getLogger(name) for name in ("tpuctl", "tpuctl.push")]
+    before = [(log.level, log.propagate) for log in logs]
     quieten()
+    yield
+    for log, (level, propagate) in zip(logs, before, strict=True):
+        log.setLevel(level)
+        log.propagate = propagate
 
 
 @pytest.mark.slow
