@@ -272,7 +272,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         f"{_APP}.orders",
         "is_expired = delivery.attempt == 1 and age_s > app.policy.command_s",
         "is_expired = False",
-        case="tests/unit/app",
+        case="tests/unit/app/test_orders.py",
     ),
     _one(
         "tokens are not compared",
@@ -304,7 +304,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         f"{_CORE}.capacity",
         "    wait_s = now.policy.notice_s if current.noticed_at else 0.0",
         "    wait_s = 0.0",
-        case="tests/unit/core",
+        case="tests/unit/core/test_capacity.py tests/unit/app/test_loss.py",
     ),
     _one(
         "a missing mandate is made again",
@@ -312,7 +312,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         f"{_APP}.perform",
         "            if stored is None and order.written > 0:",
         "            if False:",
-        case="tests/unit/app/test_perform.py",
+        case="tests/unit/app/test_mandates.py",
     ),
     _one(
         "seen attempts are not compared",
@@ -320,7 +320,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         f"{_CORE}.ordering",
         "    if job.attempt != order.seen_attempt:",
         "    if False:",
-        case="tests/unit/core",
+        case="tests/unit/core/test_ordering.py",
     ),
 )
 

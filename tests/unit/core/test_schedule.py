@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 from shared.core.decide import decide
-from shared.core.schedule import has_open_intents, schedule
+from shared.core.schedule import has_open_intents, schedule, uncreated
 from shared.core.situation import Situation
 from shared.core.stages import Stage
 from tests.unit.core.situations import (
@@ -113,6 +113,16 @@ def test_a_delete_is_due_when_it_may_begin() -> None:
             if bid.is_condemned:
                 now = now.with_bid(generation, replace(bid, deleted_at=sent))
     assert 45.0 == due_s(now, sent)
+
+
+def test_nothing_is_created_before_the_first_mandate_is_written() -> None:
+    """A host that boots must find what it is to do, and whose it is."""
+    now = decide(submitted())
+    first = newest(now)
+    written = replace(first, mandate=replace(first.mandate, written=first.mandate.sequence))
+
+    assert [] == uncreated(now)
+    assert 1 == len(uncreated(now.with_generation(written)))
 
 
 def test_a_wait_that_is_over_is_looked_at_a_second_later() -> None:
