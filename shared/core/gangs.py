@@ -20,6 +20,7 @@ def judge_gang(now: Situation) -> Situation:
         return now
     writer = now.served.writer
     assert writer is not None, "a running job has a writer"
+    now = _note_written(now, writer)
     hosts = now.writers_hosts(writer)
     over = [host for host in hosts if _is_over(now, host, writer)]
     now = _end_gang(now, writer, over, len(hosts)) if over else _end_half(now, writer, hosts)
@@ -28,6 +29,16 @@ def judge_gang(now: Situation) -> Situation:
     if not is_late and (not over or len(over) < len(hosts)):
         return now
     return _judge(now, writer, hosts)
+
+
+def _note_written(now: Situation, writer: Writer) -> Situation:
+    """Remember when the start was first seen written: nobody can have read it before."""
+    generation = now.slice.current
+    if writer.start_written_at is not None or generation is None:
+        return now
+    if generation.mandate.written < writer.start_sequence:
+        return now
+    return now.with_writer(start_written_at=now.now)
 
 
 def _is_over(now: Situation, host: Host, writer: Writer) -> bool:
@@ -59,9 +70,9 @@ def _end_gang(now: Situation, writer: Writer, over: Sequence[Host], hosts: int) 
 
 def _end_half(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situation:
     """A host that speaks and still has not seen the start cannot read its orders."""
-    attempt = now.attempt
-    assert attempt is not None, "a running job has an attempt"
-    late_at = attempt.ordered_at + timedelta(seconds=now.policy.start_s)
+    if now.served.ending is not None or writer.start_written_at is None:
+        return now
+    late_at = writer.start_written_at + timedelta(seconds=now.policy.start_s)
     cut_off = [
         host
         for host in hosts
@@ -69,7 +80,7 @@ def _end_half(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situatio
         and min(host.received_at, host.published_at or host.received_at) >= late_at
         and host.seen_sequence < writer.start_sequence
     ]
-    if not cut_off or now.served.ending is not None:
+    if not cut_off:
         return now
     why = f"host {cut_off[0].host} does not read its orders"
     ending = Ending(writer.attempt, now.now, why, cause=Cause.CUT_OFF)

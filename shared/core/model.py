@@ -21,9 +21,9 @@ NO_ATTEMPT = -1
 class Writer:
     """The last attempt that was allowed to write, and whether it is known to be dead.
 
-    ``end_sequence`` is the first mandate after the start; ``end_written_at`` the read time of
-    the first load that saw it written, ``absent_at`` the first time after it that every trace
-    of the bid was missing.
+    ``end_sequence`` is the first mandate after the start; ``start_written_at`` and
+    ``end_written_at`` are the read times of the first loads that saw the two written,
+    ``absent_at`` is the first time after the latter that every trace of the bid was missing.
     """
 
     attempt: int
@@ -34,6 +34,7 @@ class Writer:
     boots: Mapping[str, str]
     start_sequence: int
     lease_s: float
+    start_written_at: datetime | None = None
     end_sequence: int | None = None
     end_written_at: datetime | None = None
     absent_at: datetime | None = None

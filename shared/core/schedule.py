@@ -175,8 +175,9 @@ def _job_waits(now: Situation) -> Iterator[datetime]:
         yield stuck_at
     if job.ending is not None:
         yield job.ending.since + _s(now.policy.judge_s)
-    if now.attempt is not None and now.runs and not _all_read_the_start(now):
-        yield now.attempt.ordered_at + _s(now.policy.start_s + now.policy.snapshot_s)
+    written_at = now.writer.start_written_at if now.writer and now.runs else None
+    if written_at is not None and not _all_read_the_start(now):
+        yield written_at + _s(now.policy.start_s + now.policy.snapshot_s)
     if job.finishing_since is not None:
         yield job.finishing_since + _s(now.spec.finish_grace_s)
     if job.stage is Stage.PREPARING and job.prepare_since is not None:

@@ -63,3 +63,20 @@ def test_a_report_that_comes_late_does_not_say_what_was_read_since() -> None:
     now = settled(speaking(later(now, start_s()), 1, published_at=early))
 
     assert now.served.ending is None
+
+
+def test_nobody_can_have_read_a_start_that_is_not_written() -> None:
+    """Its writing may be what is late: a host has its time from when it stood there."""
+    now = half()
+    now = now.with_writer(start_written_at=None)
+    order = newest(now).mandate
+    unwritten = replace(newest(now), mandate=replace(order, written=order.sequence - 1))
+    now = decide(speaking(later(now.with_generation(unwritten), start_s()), 1))
+    assert now.served.ending is None
+
+    written = decide(now.with_generation(replace(unwritten, mandate=order)))
+    assert settled(speaking(later(written, start_s() - 1), 1)).served.ending is None
+
+    ended = settled(speaking(later(written, start_s()), 1)).served.ending
+    assert ended is not None
+    assert Cause.CUT_OFF is ended.cause
