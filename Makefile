@@ -29,8 +29,8 @@ demo: $(READY) ## train through two preemptions on a simulated slice
 demo-emulators: $(READY) ## the same with the functions as deployed, over Google's emulators
 	@$(BIN)/tpuctl demo --emulators $(ARGS)
 
-test: $(READY) $(SCANNERS) ## run the tests (ARGS= for pytest)
-	@$(BIN)/pytest $(ARGS)
+test: $(READY) $(SCANNERS) ## run the tests, on two cores (ARGS= for pytest, on one)
+	@$(BIN)/pytest $(or $(ARGS),--numprocesses 2 --dist loadgroup)
 
 lint: $(READY) $(SCANNERS) ## check style, types, import direction, shell scripts and security
 	@$(BIN)/ruff check .

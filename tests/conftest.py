@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ["tests.emulators"]
+pytest_plugins = ["tests.counting", "tests.emulators"]
 
 # Two cores may be busy with other things: a slow example is no failure.
 settings.register_profile("tpuctl", deadline=None)
@@ -21,6 +21,17 @@ OURS = (
     "PUBSUB_EMULATOR_",
     "FIRESTORE_EMULATOR_",
 )
+
+
+REAL = ("e2e", "chaos")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests with real processes in one of a run's processes: they have time limits."""
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in REAL or "emulators" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("real"))
 
 
 @pytest.fixture(autouse=True)

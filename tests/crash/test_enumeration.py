@@ -8,6 +8,8 @@ import pytest
 
 from shared.app.push import RECEIVERS
 from shared.core.orders import OrderKind
+from tests.counting import PAIRS as NAMED_PAIRS
+from tests.counting import count_points
 from tests.crash.enumerating import Tally, enumerate_all, enumerate_pairs, prepare
 from tests.crash.planted import MISTAKES, Mistake
 from tests.crash.use_cases import TICK, USE_CASES, UseCase
@@ -24,11 +26,12 @@ prepared_once = cache(prepare)
 
 @each_use_case
 def test_a_use_case_survives_every_fault_at_every_call(
-    use_case: UseCase, tallies: dict[str, Tally]
+    use_case: UseCase, request: pytest.FixtureRequest
 ) -> None:
     """It dies before, dies after, loses the reply, repeats itself, or meets any error."""
-    tally = tallies.setdefault(use_case.id, Tally())
+    tally = Tally()
     enumerate_all(prepared_once(use_case), tally)
+    count_points(request, use_case.id, tally.enumerated, tally.hit)
 
     assert [] == tally.failures
     assert tally.enumerated == tally.hit
@@ -37,11 +40,12 @@ def test_a_use_case_survives_every_fault_at_every_call(
 
 @each_use_case
 def test_a_use_case_survives_two_faults_in_a_row(
-    use_case: UseCase, tallies: dict[str, Tally]
+    use_case: UseCase, request: pytest.FixtureRequest
 ) -> None:
     """One hits the invocation, another one the next: a sample of all pairs."""
-    tally = tallies.setdefault(f"{use_case.id} (pairs)", Tally())
+    tally = Tally()
     enumerate_pairs(prepared_once(use_case), tally, count=PAIRS, seed=use_case.id)
+    count_points(request, f"{use_case.id}{NAMED_PAIRS}", tally.enumerated, tally.hit)
 
     assert [] == tally.failures
     assert tally.enumerated == tally.hit
