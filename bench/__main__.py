@@ -8,9 +8,9 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-BENCHES = ("cli_start", "cold_start", "operations", "push_latency")
+BENCHES = ("cli_start", "cold_start", "operations", "push_latency", "sandbox_hosts")
 # Minutes, not seconds: only when named.
-LONG = ("preemption_storm",)
+LONG = ("preemption_storm", "warm_rerun")
 
 
 def main(names: list[str]) -> int:

@@ -210,6 +210,16 @@ class CountingSlices:
         self.slices.delete(zone, name)
         self.tells("delete", name)
 
+    def find(self, zone: str, node: str) -> CloudRequest | None:
+        """Read a node that others made."""
+        self._count(1)
+        return self.slices.find(zone, node)
+
+    def remove(self, zone: str, node: str, uid: str) -> None:
+        """Read a node that others made, then delete it."""
+        self._count(2)
+        self.slices.remove(zone, node, uid)
+
     def ring(self, zone: str, node: str, value: str) -> None:
         """Read a node, then change its metadata."""
         self._count(2)

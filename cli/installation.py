@@ -86,10 +86,11 @@ class Installation:
         cloud = self.settings.cloud
         if cloud is None or not cloud.teams:
             return ""
-        return cloud.people.bounds_of(member or self._member).folder
+        return cloud.people.bounds_of(member or self.member).folder
 
     @property
-    def _member(self) -> str:
+    def member(self) -> str:
+        """What lists of teams name the user by."""
         is_google = self.settings.wiring is Wiring.GOOGLE
         return self._tokens.person().email if is_google else self.settings.owner
 

@@ -21,7 +21,7 @@ _RIGHT: Final = frozenset({0, 2})
 
 def text_of(view: JobView, columns: int) -> Iterator[str]:
     """Write a view, no line wider than the terminal."""
-    for part in (_headline, _reasons, _facts, _slice, _attempts, _timeline, _evidence):
+    for part in (_headline, _reasons, _facts, _slice, _attempts, _revisions, _timeline, _evidence):
         for line in part(view):
             yield tables.cut(line, columns)
     yield f"next: {next_step(view.job)}"
@@ -183,6 +183,21 @@ def _exit(attempt: Attempt) -> str:
     if attempt.signal is not None:
         return f"signal {attempt.signal}"
     return "" if attempt.exit_code is None else str(attempt.exit_code)
+
+
+def _revisions(view: JobView) -> Iterator[str]:
+    """Say when the job was given another spec, what of it was new, and which attempts ran it."""
+    revisions = view.job.revisions
+    if not revisions:
+        return
+    yield ""
+    yield _title("revisions", len(revisions))
+    for revision in revisions[-SHOWN_MAX:]:
+        ran = [each.number for each in view.attempts if each.spec_sha256 == revision.spec_sha256]
+        attempts = f"; attempts {ran[0]} to {ran[-1]}" if ran else ""
+        what = f"{', '.join(revision.changed)}, by {revision.by}{attempts}"
+        at = tables.clock(revision.at, view.now)
+        yield f"  {revision.number}  {at}  {tables.printable(what)}"
 
 
 def _timeline(view: JobView) -> Iterator[str]:

@@ -38,6 +38,7 @@ class JobRow:
 
     fields: Mapping[str, Any]
     read_at: datetime
+    updated_at: datetime
 
     @property
     def name(self) -> str:
@@ -117,6 +118,14 @@ def read_job(store: Store, job_id: str) -> JobRow:
     return _row(document)
 
 
+def hosts_of(installation: Installation, job: JobRow) -> int:
+    """Return how many hosts a job's slice has; 0 where another slice has taken its name."""
+    document = installation.store.get(f"slices/{job.fields['slice']}")
+    if document is None or document.fields["uid"] != job.fields["slice_uid"]:
+        return 0
+    return int(document.fields["hosts"])  # type: ignore[arg-type]  # a number, by the model
+
+
 def list_jobs(store: Store, owner: str, limit: int) -> list[JobRow]:
     """Return the newest jobs and all active ones: first those at work, then by age."""
     newest = _query(store, owner, limit=limit)
@@ -162,7 +171,7 @@ def _query(store: Store, owner: str, *where: Where, limit: int = LOOKED_AT_MAX) 
 
 
 def _row(document: Document) -> JobRow:
-    return JobRow(document.fields, document.read_at)
+    return JobRow(document.fields, document.read_at, document.updated_at)
 
 
 def _unknown(store: Store, owner: str, name: str) -> NotFoundError:

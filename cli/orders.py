@@ -28,6 +28,15 @@ JOB_CHARS: Final = 12
 SLICE_CHARS: Final = 8
 ANSWER_S: Final = 30.0
 _LOOK_AGAIN_S: Final = 0.02
+_ABOUT_SLICES: Final = frozenset(
+    {
+        OrderKind.RELEASE,
+        OrderKind.SLICE_CREATE,
+        OrderKind.SLICE_RECREATE,
+        OrderKind.SLICE_RESTART,
+        OrderKind.SLICE_ADOPT,
+    }
+)
 # Where to look when such an order was refused.
 _STEPS: Final[Mapping[OrderKind, str]] = {
     OrderKind.PAUSE: "tpuctl ps",
@@ -139,8 +148,8 @@ def _outcome(installation: Installation, order: Order) -> Mapping[str, Any] | No
 
 def _step_after(order: Order, fields: Mapping[str, Any]) -> str:
     """Say where to look after a refusal."""
-    if order.kind is OrderKind.RELEASE:
-        return "tpuctl slice ls"
+    if order.kind in _ABOUT_SLICES:
+        return "tpuctl slice ls --all" if order.kind is OrderKind.SLICE_ADOPT else "tpuctl slice ls"
     if order.kind in {OrderKind.GRANT_ADD, OrderKind.GRANT_REMOVE}:
         return "tpuctl grant ls"
     if str(fields["reason"]).startswith(TOKEN_REFUSED):

@@ -14,6 +14,8 @@ from typer.core import TyperCommand, TyperGroup
 _AS_WRITTEN: Final = (str, bool, list[str])
 # Where Typer keeps what it makes for a parameter on first use; without it we are only slower.
 _SLOT: Final = "_runtime_param"
+_WORDS: Final = "command"
+DASHES: Final = "tpuctl.dashes"
 
 
 class _AsWritten:
@@ -32,6 +34,18 @@ class QuickCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, the one for help among them."""
         return [_quick(param) for param in super().get_params(ctx)]
+
+
+class WordsCommand(QuickCommand):
+    """A command whose last words are a program's; ``ctx.meta[DASHES]`` says how they began."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Remember whether `--` stood before the words: then nothing else can be meant."""
+        written = list(args)
+        left: list[str] = super().parse_args(ctx, args)
+        begin = len(written) - len(ctx.params.get(_WORDS) or ())
+        ctx.meta[DASHES] = begin > 0 and written[begin - 1] == "--"
+        return left
 
 
 class QuickGroup(TyperGroup):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from cli.errors import NotFoundError
 from cli.installation import Installation
+from cli.jobs import LAST, find_job
 from cli.near import near_names
 from shared.errors import SpecError
 from shared.ports import Document, Query, Where
@@ -26,7 +27,9 @@ def live_slices(installation: Installation) -> list[Document]:
 
 
 def find_slice(installation: Installation, name: str) -> Document:
-    """Find a slice that is live.  Raises NotFoundError with the near names."""
+    """Find a slice that is live, by name or as ``@last``.  Raises NotFoundError with near names."""
+    if name == LAST:
+        return _last(installation)
     is_name = _PATH_SEGMENT.fullmatch(name) is not None
     document = installation.store.get(f"slices/{name}") if is_name else None
     if document is not None and document.fields["live"]:
@@ -34,6 +37,27 @@ def find_slice(installation: Installation, name: str) -> Document:
     near = near_names(name, [str(found.fields["name"]) for found in live_slices(installation)])
     hint = f"; near: {', '.join(near)}" if near else ""
     raise NotFoundError(f"there is no slice {name!r}{hint}", next_step="tpuctl slice ls")
+
+
+def name_of(installation: Installation, name: str) -> str:
+    """Return the name of a slice that is live: what ``@last`` stands for.  Raises NotFoundError."""
+    return str(find_slice(installation, name).fields["name"])
+
+
+def _last(installation: Installation) -> Document:
+    """Find the slice of the newest job, held or at work."""
+    job = find_job(installation, LAST)
+    document = installation.store.get(f"slices/{job.fields['slice']}")
+    is_its = document is not None and document.fields["uid"] == job.fields["slice_uid"]
+    if (
+        document is None
+        or not is_its
+        or not (document.fields["live"] and document.fields["wanted"])
+    ):
+        raise NotFoundError(
+            f"the slice of job {job.number}, the last one, is gone", next_step="tpuctl slice ls"
+        )
+    return document
 
 
 def check_name(flag: str, name: str) -> None:

@@ -1,4 +1,4 @@
-"""A job spec from what a user wrote: flags, a job file, and the job as it was.
+"""A job spec from what a user wrote: flags, a file, and the job as it was.
 
 A flag counts more than the file; ``--env`` and ``--rule-on`` replace single keys of it.
 """
@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from cli import project_file
+from cli.overrides import PLAIN, Style, applied
+from cli.project_file import PLACE, Project
 from shared.errors import SpecError
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ FLAGS: Final[Mapping[str, str]] = {
     "on": "--rule-on",
     "checkpoint_dir": "--checkpoint-dir",
     "grace_s": "--grace-s",
-    "hold_s": "--hold-s",
+    "hold_s": "--hold",
     "tags": "--tag",
     "note": "--note",
     "priority": "--priority",
@@ -46,6 +49,8 @@ class Source:
     flags: Mapping[str, object]
     below: Mapping[str, object]
     file: JobFile | None = None
+    overrides: Sequence[str] = ()
+    style: Style = PLAIN
 
     def spec(self, **code: object) -> JobSpec:
         """Make the spec and check it against the catalog, or say what is wrong and where."""
@@ -54,7 +59,8 @@ class Source:
         from shared.core.spec import parse_spec, resolve
 
         try:
-            spec = parse_spec({**self._fields(), **code})
+            fields = applied(self._fields(), self.overrides, self.style)
+            spec = parse_spec({**fields, **code})
             return resolve(spec, load_catalog())
         except SpecError as error:
             raise self._located(error) from None
@@ -95,6 +101,47 @@ def from_file(path: Path | None, flags: Mapping[str, object]) -> Source:
     if "code" in file.fields:
         raise file.located(SpecError("code", "is filled in by tpuctl; give --code DIR"))
     return Source(flags, file.fields, file)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a job is made from before any flag: a job file, a ``tpuctl.toml``, or nothing.
+
+    ``code`` is the folder that is packed unless a flag says otherwise.
+    """
+
+    file: JobFile | None = None
+    project: Project | None = None
+    code: Path | None = None
+
+    @property
+    def knows_command(self) -> bool:
+        """It says what to run."""
+        return self.file is not None and bool({"command", "shell"} & set(self.file.fields))
+
+    def source(
+        self, flags: Mapping[str, object], overrides: Sequence[str], *, has_slice: bool
+    ) -> Source:
+        """Put flags on top; which slice to make a project says for new slices only."""
+        below = self.file.fields if self.file is not None else {}
+        if "command" in flags or "shell" in flags:
+            below = {key: value for key, value in below.items() if key not in {"command", "shell"}}
+        if self.project is None:
+            return Source(flags, below, self.file, overrides)
+        if has_slice:
+            below = {key: value for key, value in below.items() if key not in PLACE}
+        return Source(flags, below, self.file, overrides, self.project.style)
+
+
+def base_of(path: Path | None) -> Base:
+    """Read the job file that was named, else the ``tpuctl.toml`` of the working directory."""
+    if path is not None:
+        return Base(from_file(path, {}).file, None, path.absolute().parent)
+    found = project_file.find(Path.cwd())
+    if found is None:
+        return Base()
+    project = project_file.read(found)
+    return Base(project.file, project, project.code)
 
 
 def pairs(flag: str, written: Sequence[str], example: str) -> dict[str, str]:

@@ -90,6 +90,12 @@ def printable(text: str) -> str:
     return "".join(character if category(character)[0] != "C" else "?" for character in joined)
 
 
+def verbatim(text: str) -> str:
+    """Return a line as it was written, indented, without anything a terminal would obey."""
+    line = text.expandtabs().rstrip()
+    return "".join(character if category(character)[0] != "C" else "?" for character in line)
+
+
 def age(since: datetime | None, now: datetime) -> str:
     """Tell how long ago something was, in two figures at most."""
     return "-" if since is None else duration(now - since)

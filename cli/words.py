@@ -7,8 +7,19 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from cli.completion import job_names, slice_names
+
 JOB: TypeAlias = Annotated[
-    str, typer.Argument(metavar="JOB", help="Number, @last, name or id of the job.")
+    str,
+    typer.Argument(
+        metavar="JOB", help="Number, @last, name or id of the job.", autocompletion=job_names
+    ),
+]
+SLICE: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="SLICE", help="As `tpuctl slice ls` names it, or @last.", autocompletion=slice_names
+    ),
 ]
 AS_JSON: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 COMMAND_ID: TypeAlias = Annotated[
@@ -16,7 +27,10 @@ COMMAND_ID: TypeAlias = Annotated[
     typer.Option(metavar="ID", help="Ask again for an order that got no answer, by its id."),
 ]
 ON: TypeAlias = Annotated[
-    str | None, typer.Option("--on", metavar="SLICE", help="Use a slice that is there.")
+    str | None,
+    typer.Option(
+        "--on", metavar="SLICE", help="Use a slice that is there.", autocompletion=slice_names
+    ),
 ]
 I_PAY: TypeAlias = Annotated[
     bool, typer.Option("--i-pay", help="Also where it costs: outside of grants, far from the data.")
@@ -42,6 +56,15 @@ RULE_ON: TypeAlias = Annotated[
 GRACE_S: TypeAlias = Annotated[
     float | None, typer.Option("--grace-s", help="Seconds from SIGTERM to SIGKILL.")
 ]
-HOLD_S: TypeAlias = Annotated[
-    float | None, typer.Option("--hold-s", help="Seconds to keep the slice after an end.")
+HOLD: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--hold", "--hold-s", metavar="TIME", help="Keep the slice after an end: 30m, 0 for not."
+    ),
+]
+COLUMNS: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--columns", "-c", metavar="NAMES", help="Such as job,name,step,slice,output; +slice adds."
+    ),
 ]

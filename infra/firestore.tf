@@ -17,7 +17,7 @@ locals {
   }
 
   # Documents that Google deletes within a day after this time.
-  _expiring = toset(["instances", "told", "webhooks"])
+  _expiring = toset(["instances", "parked", "told", "webhooks"])
 }
 
 resource "google_firestore_database" "this" {

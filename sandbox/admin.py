@@ -6,6 +6,8 @@ Not Google's; used by ``tpuctl sandbox`` and by tests.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -30,6 +32,10 @@ def blueprint(world: World) -> Blueprint:
         ("GET", "/calls", "calls", api.calls),
         ("GET", "/settings", "settings", api.settings),
         ("PATCH", "/settings", "change-settings", api.change_settings),
+        ("POST", "/faults", "inject", api.inject),
+        ("GET", "/scenario", "scenario", api.scenario),
+        ("POST", "/scenario", "play", api.play),
+        ("DELETE", "/scenario", "stop-scenario", api.stop_scenario),
         ("POST", "/nodes/<node>:preempt", "preempt", api.preempt),
         ("POST", "/nodes/<node>:maintain", "maintain", api.maintain),
         ("POST", "/nodes/<node>:setHealth", "set-health", api.set_health),
@@ -62,8 +68,32 @@ class _AdminApi:
             )
 
     def calls(self) -> Response:
-        """Return the log of the calls to the Cloud TPU API."""
-        return jsonify(calls=[asdict(call) for call in self._world.calls.calls()])
+        """Return the log of the calls to the Cloud TPU API: ``?since=TIME&method=PATTERN``."""
+        since, method = request.args.get("since", 0.0, float), request.args.get("method", "*")
+        found = self._world.calls.calls(since=since, method=method)
+        return jsonify(calls=[asdict(call) for call in found])
+
+    def inject(self) -> Response:
+        """Let a fault happen: ``{"fault": name, …}``; answer what it hit."""
+        with self._world.engine.cloud() as cloud, _told():
+            return jsonify(hit=cloud.weather.inject(_body()))
+
+    def scenario(self) -> Response:
+        """Say what of a scenario has happened and what is to come."""
+        with self._world.engine.cloud() as cloud:
+            return jsonify(scenario=cloud.weather.show())
+
+    def play(self) -> Response:
+        """Begin a scenario."""
+        with self._world.engine.cloud() as cloud, _told():
+            cloud.weather.play(_body())
+        return self.scenario()
+
+    def stop_scenario(self) -> Response:
+        """End the scenario."""
+        with self._world.engine.cloud() as cloud:
+            cloud.weather.stop()
+        return jsonify({})
 
     def settings(self) -> Response:
         """Return the settings in force."""
@@ -71,11 +101,8 @@ class _AdminApi:
 
     def change_settings(self) -> Response:
         """Replace some settings, from now on."""
-        with self._world.engine.cloud() as cloud:
-            try:
-                cloud.settings = cloud.settings.updated(_body())
-            except SettingsError as error:
-                raise invalid(str(error)) from None
+        with self._world.engine.cloud() as cloud, _told():
+            cloud.settings = cloud.settings.updated(_body())
         return self.settings()
 
     def preempt(self, node: str) -> Response:
@@ -170,6 +197,15 @@ def _find_node(cloud: Cloud, wanted: str) -> str:
         zones = ", ".join(sorted(zone_of(name) for name in found))
         raise invalid(f"node {wanted} exists in several zones: {zones}")
     return found[0]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Refuse a request for what is wrong in it."""
+    try:
+        yield
+    except SettingsError as error:
+        raise invalid(str(error)) from None
 
 
 def _body() -> JsonObject:

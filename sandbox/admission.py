@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sandbox import shapes
 from sandbox.errors import (
     ApiError,
     already_exists,
+    bad_field,
     invalid,
     no_access,
     quota_exceeded,
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sandbox.ledger import Ledger
+    from sandbox.settings import Settings
+    from shared.core.catalog import Generation
 
 _ID = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_KEY = re.compile(r"[a-z][-_a-z0-9]{0,62}")
@@ -34,6 +39,25 @@ _METADATA_KEY = re.compile(r"[-_a-zA-Z0-9]{1,128}")
 METADATA_VALUE_BYTES_MAX = 256 * 1024
 METADATA_BYTES_MAX = 512 * 1024
 LABELS_MAX = 64
+
+# How the names of quotas begin and end: those of v4, v5e and v6e were seen, the rest follow.
+_QUOTA_WORDS: Mapping[str, tuple[str, str]] = {
+    "v2": ("V2", ""),
+    "v3": ("V3", ""),
+    "v4": ("V4s", "Pod"),
+    "v5e": ("V5s", "Litepod"),
+    "v5p": ("V5P", ""),
+    "v6e": ("V6E", ""),
+}
+
+# What can be made with beside the version that the catalogue names first for a generation.
+_BASES = ("tpu-vm-base", "tpu-vm-v4-base", "v2-alpha")
+RUNTIMES_BESIDE: Mapping[str, tuple[str, ...]] = {
+    "v2": _BASES,
+    "v3": _BASES,
+    "v4": _BASES,
+    "v5e": ("v2-alpha-tpuv5",),
+}
 
 
 def check_location(ledger: Ledger, name: str) -> None:
@@ -57,9 +81,28 @@ def check_id(field: str, value: str) -> None:
         )
 
 
+def check_project(ledger: Ledger, name: str) -> None:
+    """Refuse another project's resources."""
+    if name.split("/")[1] != ledger.settings.project:
+        raise ApiError(
+            "PERMISSION_DENIED",
+            f"Permission denied on resource project {name.split('/')[1]}.",
+            {
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": "CONSUMER_INVALID",
+                "domain": "googleapis.com",
+                "metadata": {
+                    "consumer": "/".join(name.split("/")[:2]),
+                    "service": "tpu.googleapis.com",
+                },
+            },
+        )
+
+
 def admit_node(ledger: Ledger, location: str, wish: NodeWish, tier: Tier) -> NodeSpec:
     """Check a node against the catalogue and Google's limits."""
     check_id("node_id", wish.node_id)
+    wish = _with_type(ledger, wish)
     _check_hardware(ledger, zone_of(location), wish)
     check_metadata(wish.metadata)
     check_labels(wish.labels)
@@ -78,18 +121,24 @@ def check_names_free(ledger: Ledger, location: str, specs: Sequence[NodeSpec]) -
 
 
 def check_quota(ledger: Ledger, location: str, specs: Sequence[NodeSpec]) -> None:
-    """Refuse more chips than the project may hold in the region."""
-    region = region_of(zone_of(location))
+    """Refuse more chips than the project may hold: region and zone count, each by itself."""
+    zone = zone_of(location)
     generation = ledger.catalog.accelerators[specs[0].accelerator_type].generation
     tier = specs[0].tier
-    limit = ledger.settings.quota.get(f"{region}/{generation}/{tier}")
-    if limit is None:
-        return
     wanted = sum(spec.chips for spec in specs)
-    if ledger.chips_held(region, generation, tier) + wanted > limit:
-        preemptible = "Preemptible" if tier is Tier.SPOT else ""
-        metric = f"TPU{generation.upper()}{preemptible}PerProjectPerRegionForTPUAPI"
-        raise quota_exceeded(metric, limit, region)
+    for kind, place in (("Region", region_of(zone)), ("Zone", zone)):
+        limit = ledger.quota_of(place, generation, tier)
+        if limit is not None and ledger.chips_held(place, generation, tier) + wanted > limit:
+            name, end = _QUOTA_WORDS[generation]
+            preemptible = "Preemptible" if tier is Tier.SPOT else ""
+            metric = f"TPU{name}{preemptible}{end}PerProjectPer{kind}ForTPUAPI"
+            raise quota_exceeded(metric, limit, place)
+
+
+def runtime_versions(settings: Settings, offer: Generation) -> tuple[str, ...]:
+    """Return the runtime versions with which hosts of a generation can be made."""
+    beside = RUNTIMES_BESIDE.get(offer.name, ())
+    return tuple(dict.fromkeys((offer.runtime_version, *beside, *settings.runtime_versions)))
 
 
 def check_metadata(metadata: Mapping[str, str]) -> None:
@@ -118,6 +167,24 @@ def check_labels(labels: Mapping[str, str]) -> None:
             raise invalid(f"Invalid label '{key}': '{value}'.")
 
 
+def _with_type(ledger: Ledger, wish: NodeWish) -> NodeWish:
+    """Name the accelerator type of a node that was described by its topology."""
+    config = wish.accelerator_config
+    if not config:
+        return wish
+    if wish.accelerator_type:
+        raise bad_field(
+            "accelerator_config", "Only one of accelerator_type and accelerator_config may be set."
+        )
+    config_type, topology = str(config.get("type", "")), str(config.get("topology", ""))
+    found = shapes.type_of(ledger.catalog, config_type, topology)
+    if found is None:
+        raise bad_field(
+            "accelerator_config", f"Invalid accelerator_config: no {config_type} of {topology}."
+        )
+    return replace(wish, accelerator_type=found)
+
+
 def _check_hardware(ledger: Ledger, zone: str, wish: NodeWish) -> None:
     shape = ledger.catalog.accelerators.get(wish.accelerator_type)
     offer = ledger.catalog.generations[shape.generation] if shape else None
@@ -126,10 +193,9 @@ def _check_hardware(ledger: Ledger, zone: str, wish: NodeWish) -> None:
             "Cloud TPU received a bad request. the accelerator "
             f"{wish.accelerator_type} was not found in zone {zone} [EID: 0x7d3f1a0c]"
         )
-    if wish.runtime_version not in (
-        offer.runtime_version,
-        *ledger.settings.runtime_versions,
-    ):
+    if not wish.runtime_version:
+        raise bad_field("runtime_version", "Missing required field 'runtime_version'.")
+    if wish.runtime_version not in runtime_versions(ledger.settings, offer):
         raise invalid(
             "Cloud TPU received a bad request. Invalid runtimeVersion "
             f"'{wish.runtime_version}' for {wish.accelerator_type} [EID: 0x7d3f1a0d]"

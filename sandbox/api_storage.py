@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, jsonify, request
 
-from sandbox.codec_storage import error_response, render_bucket, render_object
+from sandbox.codec_storage import (
+    error_response,
+    render_bucket,
+    render_hashes,
+    render_layout,
+    render_object,
+)
 from sandbox.errors import JsonObject
 from sandbox.objects import (
+    BucketNotEmptyError,
     ChecksumMismatchError,
     NotModifiedError,
     ObjectMissingError,
@@ -40,6 +47,9 @@ def blueprint(world: World) -> Blueprint:
         ("/storage/v1/b", "list-buckets", api.list_buckets, "GET"),
         ("/storage/v1/b", "make-bucket", api.make_bucket, "POST"),
         ("/storage/v1/b/<bucket>", "get-bucket", api.get_bucket, "GET"),
+        ("/storage/v1/b/<bucket>", "delete-bucket", api.delete_bucket, "DELETE"),
+        ("/storage/v1/b/<bucket>/storageLayout", "layout", api.layout, "GET"),
+        ("/storage/v1/b/<bucket>/managedFolders", "managed-folders", api.managed_folders, "GET"),
         ("/storage/v1/b/<bucket>/o", "list", api.list_objects, "GET"),
         ("/storage/v1/b/<bucket>/o/<object:name>", "get", api.get, "GET"),
         ("/storage/v1/b/<bucket>/o/<object:name>", "delete", api.delete, "DELETE"),
@@ -54,6 +64,7 @@ def register_errors(routes: Blueprint) -> None:
     """Answer the object store's errors in Cloud Storage's shape."""
     for kind, code, reason, message in (
         (ObjectMissingError, 404, "notFound", ""),
+        (BucketNotEmptyError, 409, "conflict", ""),
         (
             PreconditionFailedError,
             412,
@@ -81,6 +92,7 @@ def preconditions() -> Preconditions:
     return Preconditions(
         match=request.args.get("ifGenerationMatch", None, int),
         not_match=request.args.get("ifGenerationNotMatch", None, int),
+        metageneration=request.args.get("ifMetagenerationMatch", None, int),
     )
 
 
@@ -108,9 +120,23 @@ class _StorageApi:
 
     def get_bucket(self, bucket: str) -> Response:
         """Read a bucket."""
-        if bucket not in self._objects.buckets():
-            raise ObjectMissingError("The specified bucket does not exist.")
+        self._require_bucket(bucket)
         return jsonify(render_bucket(bucket, request.host_url))
+
+    def delete_bucket(self, bucket: str) -> Response:
+        """Delete a bucket that holds nothing."""
+        self._objects.delete_bucket(bucket)
+        return Response(status=204)
+
+    def layout(self, bucket: str) -> Response:
+        """Say how the names of a bucket are kept."""
+        self._require_bucket(bucket)
+        return jsonify(render_layout(bucket))
+
+    def managed_folders(self, bucket: str) -> Response:
+        """List managed folders: there are none."""
+        self._require_bucket(bucket)
+        return jsonify(kind="storage#managedFolders")
 
     def get(self, bucket: str, name: str) -> Response:
         """Read an object's metadata, or with ``alt=media`` the object."""
@@ -127,13 +153,15 @@ class _StorageApi:
         response = _ranged(data, request.headers.get("Range", ""))
         response.content_type = str(stored.extra.get("contentType", "application/octet-stream"))
         response.headers["X-Goog-Generation"] = str(stored.generation)
-        response.headers["X-Goog-Metageneration"] = "1"
-        response.headers["X-Goog-Hash"] = f"crc32c={stored.crc32c},md5={stored.md5}"
+        response.headers["X-Goog-Metageneration"] = str(stored.metageneration)
+        response.headers["X-Goog-Hash"] = render_hashes(stored)
+        response.headers["Accept-Ranges"] = "bytes"
         response.headers["X-Goog-Stored-Content-Length"] = str(stored.size)
         return response
 
     def delete(self, bucket: str, name: str) -> Response:
         """Delete an object."""
+        self._check_generation(bucket, self._objects.get(bucket, name))
         self._objects.delete(bucket, name, preconditions())
         return Response(status=204)
 
@@ -163,6 +191,10 @@ class _StorageApi:
             else:
                 items.append(render_object(bucket, stored, request.host_url))
         return jsonify({**answer, "items": items, "prefixes": prefixes})
+
+    def _require_bucket(self, bucket: str) -> None:
+        if bucket not in self._objects.buckets():
+            raise ObjectMissingError("The specified bucket does not exist.")
 
     def _check_generation(self, bucket: str, stored: StoredObject) -> None:
         """Refuse a read of a generation that is no longer the present one."""

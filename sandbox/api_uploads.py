@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from sandbox.world import World
 
 _CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
+_BOUNDARY = re.compile(r"""boundary=(["']?)([^"';]+)\1\s*(?:;|$)""")
+_PARTS = (
+    rb"DELIMITER[ \t]*(?P<line>\r?\n)(?:.*?(?P=line))??(?P=line)(?P<metadata>.*?)"
+    rb"(?P=line)DELIMITER[ \t]*(?P=line)(?P<head>.*?)(?P=line)(?P=line)"
+    rb"(?P<data>.*)(?P=line)DELIMITER--"
+)
 _RESUME_INCOMPLETE = 308
 
 
@@ -47,10 +53,12 @@ def blueprint(world: World) -> Blueprint:
     routes = Blueprint("uploads", __name__)
     api = _UploadApi(world)
     routes.before_request(lambda: world.require_service(request, "storage"))
-    path = "/upload/storage/v1/b/<bucket>/o"
-    routes.add_url_rule(path, "start", api.start, methods=["POST"])
-    routes.add_url_rule(path, "resume", api.resume, methods=["PUT"])
-    routes.add_url_rule(path, "cancel", api.cancel, methods=["DELETE"])
+    # gcloud begins resumable uploads at a path of their own.
+    for folder, suffix in (("/upload", ""), ("/resumable/upload", "-resumable")):
+        path = f"{folder}/storage/v1/b/<bucket>/o"
+        routes.add_url_rule(path, f"start{suffix}", api.start, methods=["POST"])
+        routes.add_url_rule(path, f"resume{suffix}", api.resume, methods=["PUT"])
+        routes.add_url_rule(path, f"cancel{suffix}", api.cancel, methods=["DELETE"])
     register_errors(routes)
     routes.register_error_handler(
         BadUploadError, lambda error: error_response(400, "invalid", str(error))
@@ -164,27 +172,27 @@ def _clean(extra: Mapping[str, object]) -> dict[str, object]:
 def _parts(content_type: str, body: bytes) -> tuple[dict[str, object], bytes]:
     """Take a multipart/related body apart: the metadata, then the bytes.
 
-    Only the last boundary ends the bytes, whatever they contain.
+    Lines end as the first one does: gcloud writes no carriage returns.  Only the last boundary
+    ends the bytes, whatever they contain.
     """
-    delimiter = b"--" + _boundary(content_type)
-    first, _, rest = body.partition(delimiter)[2].partition(b"\r\n" + delimiter)
-    second, is_closed, _ = rest.rpartition(b"\r\n" + delimiter + b"--")
-    if not is_closed:
+    delimiter = re.escape(b"--" + _boundary(content_type))
+    match = re.search(_PARTS.replace(b"DELIMITER", delimiter), body, re.DOTALL)
+    if match is None:
         raise BadUploadError("Malformed multipart body.")
-    head, _, data = second.partition(b"\r\n\r\n")
     try:
-        extra: dict[str, object] = json.loads(first.partition(b"\r\n\r\n")[2])
+        extra: dict[str, object] = json.loads(match["metadata"])
     except ValueError:
         raise BadUploadError("The metadata of the multipart body is not JSON.") from None
-    extra.setdefault("contentType", _headers(head.lstrip()).get_content_type())
-    return extra, data
+    extra.setdefault("contentType", _headers(match["head"]).get_content_type())
+    return extra, match["data"]
 
 
 def _boundary(content_type: str) -> bytes:
-    boundary = _headers(f"Content-Type: {content_type}".encode()).get_boundary()
-    if not boundary:
+    """Find the boundary, which gcloud puts in single quotes: MIME knows no such thing."""
+    match = _BOUNDARY.search(content_type)
+    if match is None:
         raise BadUploadError("Malformed multipart body: no boundary.")
-    return str(boundary).encode()
+    return match[2].encode()
 
 
 def _headers(head: bytes) -> EmailMessage:

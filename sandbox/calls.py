@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 CALLS_KEPT = 20_000
 
@@ -30,6 +31,10 @@ class CallLog:
         """Remember a call."""
         self._calls.append(call)
 
-    def calls(self) -> list[Call]:
-        """Return all remembered calls."""
-        return list(self._calls)
+    def calls(self, *, since: float = 0.0, method: str = "*") -> list[Call]:
+        """Return the remembered calls since a moment, of the methods that fit a pattern."""
+        return [
+            call
+            for call in list(self._calls)
+            if call.at >= since and fnmatchcase(call.method, method)
+        ]

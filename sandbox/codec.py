@@ -1,256 +1,230 @@
-"""Between the JSON of the Cloud TPU API and our records.
+"""From the JSON of the Cloud TPU API to our records: what requests ask for.
 
-Google's own message types are the schema: unknown fields, wrong types, enums as names or as
-numbers are judged by them, in requests and in answers.
+Google's own message types are the schema (``schema.py``); here stands what they mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from google.cloud.tpu_v2 import types
-from google.protobuf import json_format
+from google.protobuf.timestamp_pb2 import Timestamp
 
-from sandbox.errors import JsonObject, invalid
+from sandbox import schema
+from sandbox.errors import JsonObject, bad_field, invalid
 from sandbox.nodes import NodeUpdate
-from sandbox.queued import QueuedRequest
-from sandbox.resources import (
-    Host,
-    Node,
-    NodeState,
-    NodeWish,
-    Operation,
-    QueuedResource,
-    QueuedState,
-)
+from sandbox.queued_request import QueuedRequest
+from sandbox.resources import NodeWish, location_of
 from shared.core.catalog import Tier
 
 if TYPE_CHECKING:
-    from google.protobuf.message import Message
+    from collections.abc import Mapping
 
-_TYPE = "type.googleapis.com/google.cloud.tpu.v2"
-_EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
-_TPU_PORT = 8470
-# What a patch may change (the comment of UpdateNodeRequest in Google's client).
-_UPDATABLE = ("description", "labels", "tags", "metadata")
-
-# The member of the state's oneof that each state comes with; WAITING has none.
-_STATE_DATA = {
-    QueuedState.CREATING: "creatingData",
-    QueuedState.PROVISIONING: "provisioningData",
-    QueuedState.ACTIVE: "activeData",
-    QueuedState.SUSPENDING: "suspendingData",
-    QueuedState.SUSPENDED: "suspendedData",
-    QueuedState.FAILED: "failedData",
-    QueuedState.DELETING: "deletingData",
+# What a patch may change (the comment of UpdateNodeRequest in Google's client); gcloud attaches
+# and detaches disks by it, too.
+UPDATABLE = (
+    "description",
+    "labels",
+    "tags",
+    "metadata",
+    "network_config.enable_external_ips",
+    "data_disks",
+)
+# What only the service may say.
+_OUTPUT = frozenset(
+    {
+        "apiVersion",
+        "createTime",
+        "health",
+        "healthDescription",
+        "id",
+        "multisliceNode",
+        "name",
+        "networkEndpoints",
+        "queuedResource",
+        "state",
+        "symptoms",
+        "upcomingMaintenance",
+    }
+)
+_SPOT_SHOWN: Mapping[str, JsonObject] = {
+    "spot": {"spot": True},
+    "best_effort": {"preemptible": True},
 }
 
-# --- Requests ---------------------------------------------------------------------------------
+# The messages are made at run time, from descriptors: mypy knows nothing of their fields.
+_Message = Any
 
 
-def parse_queued_resource(body: object, name: str) -> QueuedRequest:
+def parse_queued_resource(body: object, name: str, version: str = "v2") -> QueuedRequest:
     """Read the body of a create call.  ``name`` is the queued resource's full name."""
-    message = types.QueuedResource.pb(types.QueuedResource())
-    _parse(body, message)
+    message: _Message = schema.parse(body, version, "QueuedResource")
+    tier, scheduling = _terms_of_request(message, version)
     wishes: list[NodeWish] = []
-    for spec in message.tpu.node_spec:
-        if spec.node.HasField("scheduling_config"):
-            raise invalid("node.scheduling_config must not be set in a QueuedResource request.")
-        wishes += [_wish(spec.node, node_id) for node_id in _node_ids(spec, name)]
-    policy = message.queueing_policy
+    for index, spec in enumerate(message.tpu.node_spec):
+        place = f"tpu.node_spec[{index}]"
+        _check_spec(spec, place, name)
+        ids = _node_ids(spec, place, name, version)
+        wishes += [_wish(spec.node, node_id, scheduling, is_one_of=len(ids)) for node_id in ids]
     return QueuedRequest(
         wishes=tuple(wishes),
-        tier=_tier_of_request(message),
-        body=_without_output(json_format.MessageToDict(message)),
-        valid_for_s=policy.valid_until_duration.ToTimedelta().total_seconds()
-        if policy.HasField("valid_until_duration")
+        tier=tier,
+        body=schema.spelled(_without_output(schema.as_json(message)), "v2"),
+        run_for_s=_seconds(message.run_duration.max_run_duration)
+        if version == "v2alpha1" and message.run_duration.HasField("max_run_duration")
         else None,
-        valid_until=policy.valid_until_time.ToDatetime(UTC).timestamp()
-        if policy.HasField("valid_until_time")
-        else None,
+        is_flex_start=_model_of(message, version) == "FLEX_START",
+        **_window(message.queueing_policy),
     )
 
 
-def parse_node(body: object, node_id: str) -> tuple[NodeWish, Tier]:
+def parse_node(body: object, node_id: str, version: str = "v2") -> tuple[NodeWish, Tier]:
     """Read the body of a call that creates a node by itself."""
-    message = types.Node.pb(types.Node())
-    _parse(body, message)
+    message: _Message = schema.parse(body, version, "Node")
     scheduling = message.scheduling_config
     tier = Tier.ON_DEMAND
-    if scheduling.spot or scheduling.preemptible:
+    model = _model_of(scheduling, version)
+    if scheduling.spot or scheduling.preemptible or model == "SPOT":
         tier = Tier.SPOT
-    elif scheduling.reserved:
+    elif scheduling.reserved or model == "RESERVATION_BOUND":
         tier = Tier.RESERVED
-    return _wish(message, node_id), tier
+    shown = schema.as_json(scheduling) if message.HasField("scheduling_config") else {}
+    return _wish(message, node_id, shown), tier
 
 
-def parse_update(body: object, mask: str) -> NodeUpdate:
+def parse_update(body: object, mask: str, version: str = "v2") -> NodeUpdate:
     """Read the body of a patch: the masked fields, also those that are empty."""
-    message = types.Node.pb(types.Node())
-    _parse(body, message)
-    fields = set(filter(None, mask.split(",")))
-    if unknown := fields.difference(_UPDATABLE):
-        raise invalid(f"Invalid update_mask: '{min(unknown)}' cannot be updated.")
+    message: _Message = schema.parse(body, version, "Node")
+    fields = {schema.snake(path.strip()) for path in mask.split(",") if path.strip()}
+    if unknown := fields.difference(UPDATABLE):
+        text = f"Invalid update_mask: '{min(unknown)}' cannot be updated."
+        raise bad_field("update_mask", text)
     if not fields:
-        raise invalid("Invalid update_mask: it must not be empty.")
+        raise bad_field("update_mask", "Invalid update_mask: it must not be empty.")
+    external_ips = message.network_config.enable_external_ips
     return NodeUpdate(
         description=message.description if "description" in fields else None,
         labels=dict(message.labels) if "labels" in fields else None,
         tags=tuple(message.tags) if "tags" in fields else None,
         metadata=dict(message.metadata) if "metadata" in fields else None,
+        external_ips=external_ips if UPDATABLE[4] in fields else None,
+        data_disks=tuple(map(schema.as_json, message.data_disks))
+        if "data_disks" in fields
+        else None,
     )
 
 
-# --- Answers ----------------------------------------------------------------------------------
+# --- What requests for several nodes say ------------------------------------------------------
 
 
-def render_queued_resource(queued: QueuedResource) -> JsonObject:
-    """Render a queued resource as version 2 of the API does."""
-    state: JsonObject = {"state": queued.state.value, "stateInitiator": queued.initiator.value}
-    if queued.state in _STATE_DATA:
-        data = {"error": queued.error} if queued.state is QueuedState.FAILED else {}
-        state[_STATE_DATA[queued.state]] = data
+def _check_spec(spec: _Message, place: str, name: str) -> None:
+    """Refuse what a node of a queued resource must not say."""
+    if spec.node.HasField("scheduling_config"):
+        raise bad_field(
+            f"{place}.node.scheduling_config",
+            "node.scheduling_config must not be set in a QueuedResource request.",
+        )
+    if spec.parent != location_of(name):
+        raise bad_field(
+            f"{place}.parent",
+            f"Invalid parent '{spec.parent}': it must be '{location_of(name)}', the location of "
+            "the queued resource.",
+        )
+
+
+def _node_ids(spec: _Message, place: str, name: str, version: str) -> list[str]:
+    """Return the ids of the nodes that one node spec asks for."""
+    # Only version 2 has them as alternatives in its schema.
+    several = schema.snake(schema.SEVERAL[version])
+    if not spec.HasField(several):
+        if not spec.node_id:
+            raise bad_field(f"{place}.node_id", f"Missing required field '{place}.node_id'.")
+        return [spec.node_id]
+    if spec.node_id:
+        raise bad_field(place, f"Only one of node_id and {several} may be set.")
+    params = getattr(spec, several)
+    if params.node_count < 2:  # noqa: PLR2004 - Google's own limit
+        raise bad_field(
+            f"{place}.{several}.node_count", f"{several}.node_count must be greater than 1."
+        )
+    prefix = params.node_id_prefix or name.rpartition("/")[2]
+    return [f"{prefix}-{index}" for index in range(params.node_count)]
+
+
+def _window(policy: _Message) -> dict[str, float | None]:
+    """Read when the request may be served; durations count from the call."""
+    interval = policy.valid_interval if policy.HasField("valid_interval") else None
     return {
-        **queued.body,
-        "name": queued.name,
-        "createTime": timestamp(queued.created_at),
-        "state": state,
+        "valid_for_s": _seconds(policy.valid_until_duration)
+        if policy.HasField("valid_until_duration")
+        else None,
+        "valid_until": _time(interval.end_time if interval else policy.valid_until_time),
+        "valid_after_s": _seconds(policy.valid_after_duration)
+        if policy.HasField("valid_after_duration")
+        else None,
+        "valid_after": _time(interval.start_time if interval else policy.valid_after_time),
     }
 
 
-def render_node(node: Node, hosts: Mapping[str, Host]) -> JsonObject:
-    """Render a node as version 2 of the API does; int64 numbers are strings."""
-    rendered: JsonObject = {
-        **node.spec.wish.body,
-        "name": node.name,
-        "id": str(node.id),
-        "state": node.state.value,
-        "health": node.health,
-        "healthDescription": node.health_description,
-        "apiVersion": "V2",
-        "createTime": timestamp(node.created_at),
-        "description": node.description,
-        "labels": dict(node.labels),
-        "tags": list(node.tags),
-        "metadata": dict(node.metadata),
-        "schedulingConfig": _scheduling(node.spec.tier),
-        "queuedResource": node.queued_resource,
-    }
-    if node.state is not NodeState.CREATING:
-        rendered["networkEndpoints"] = [
-            {"ipAddress": hosts[name].ip, "port": _TPU_PORT} for name in node.hosts if name in hosts
-        ]
-    return {key: value for key, value in rendered.items() if value not in ("", {}, [])}
+def _terms_of_request(message: _Message, version: str) -> tuple[Tier, JsonObject]:
+    """Return the tier, and what the nodes show of it.
 
-
-def render_operation(operation: Operation, hosts: Mapping[str, Host]) -> JsonObject:
-    """Render an operation; what a finished one made bears its type."""
-    metadata: JsonObject = {
-        "@type": f"{_TYPE}.OperationMetadata",
-        "createTime": timestamp(operation.created_at),
-        "target": operation.target,
-        "verb": operation.verb,
-        "cancelRequested": False,
-        "apiVersion": "v2",
-    }
-    rendered: JsonObject = {"name": operation.name, "metadata": metadata, "done": False}
-    if operation.ended_at is None:
-        return rendered
-    metadata["endTime"] = timestamp(operation.ended_at)
-    rendered["done"] = True
-    if operation.error is not None:
-        return {**rendered, "error": operation.error}
-    return {**rendered, "response": _render_result(operation.result, hosts)}
-
-
-def with_numbers(rendered: JsonObject, kind: str) -> JsonObject:
-    """Turn enum names to numbers, as ``enum-encoding=int`` asks; ``kind`` is the message."""
-    proto_type = getattr(types, kind)
-    message = proto_type.pb(proto_type())
-    json_format.ParseDict(rendered, message)
-    numbered: JsonObject = json_format.MessageToDict(message, use_integers_for_enums=True)
-    return numbered
-
-
-def operation_with_numbers(rendered: JsonObject) -> JsonObject:
-    """Do the same for what an operation made."""
-    response = rendered.get("response")
-    if not isinstance(response, dict) or response == _EMPTY:
-        return rendered
-    made = {key: value for key, value in response.items() if key != "@type"}
-    kind = str(response["@type"])
-    numbered = with_numbers(made, kind.rpartition(".")[2])
-    return {**rendered, "response": {"@type": kind, **numbered}}
-
-
-def timestamp(at: float) -> str:
-    """Render a time as Google does."""
-    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+    Best effort is preemptible, and counts as spot does; so does flex-start.
+    """
+    model = _model_of(message, version)
+    which = message.WhichOneof("tier")
+    if model == "FLEX_START":
+        if which in _SPOT_SHOWN:
+            raise invalid(f"provisioning_model FLEX_START cannot be combined with {which}.")
+        return Tier.SPOT, {"provisioningModel": "STANDARD"}
+    if which in _SPOT_SHOWN:
+        return Tier.SPOT, dict(_SPOT_SHOWN[which])
+    if model == "SPOT":
+        return Tier.SPOT, {"spot": True}
+    # Version 2 has no field that says reserved: asking for a guarantee is all there is.
+    is_reserved = which == "guaranteed" and (version == "v2" or message.guaranteed.reserved)
+    if is_reserved or message.reservation_name or model == "RESERVATION_BOUND":
+        return Tier.RESERVED, {"reserved": True}
+    return Tier.ON_DEMAND, {}
 
 
 # --- Helpers ----------------------------------------------------------------------------------
 
 
-def _parse(body: object, message: Message) -> None:
-    if not isinstance(body, dict):
-        raise invalid("Invalid JSON payload received. Expected an object.")
-    try:
-        json_format.ParseDict(body, message)
-    except json_format.ParseError as error:
-        raise invalid(f"Invalid JSON payload received. {error}") from None
-
-
-def _wish(node: types.Node, node_id: str) -> NodeWish:
-    """Read a node.  Its type is the message behind ``types.Node``, with the same fields."""
-    body = json_format.MessageToDict(node)
+def _wish(node: _Message, node_id: str, scheduling: JsonObject, *, is_one_of: int = 1) -> NodeWish:
     return NodeWish(
         node_id=node_id,
         accelerator_type=node.accelerator_type,
+        accelerator_config=schema.as_json(node.accelerator_config),
         runtime_version=node.runtime_version,
         description=node.description,
         labels=dict(node.labels),
         tags=tuple(node.tags),
         metadata=dict(node.metadata),
-        body=_without_output(body),
+        body=_without_output(schema.as_json(node)),
+        scheduling=scheduling,
+        is_multislice=is_one_of > 1,
+        external_ips=not node.HasField("network_config") or node.network_config.enable_external_ips,
+        data_disks=tuple(map(schema.as_json, node.data_disks)),
     )
 
 
-def _node_ids(spec: types.QueuedResource.Tpu.NodeSpec, name: str) -> list[str]:
-    """Return the ids of the nodes that one node spec asks for."""
-    if not spec.HasField("multislice_params"):
-        return [spec.node_id]
-    params = spec.multislice_params
-    if params.node_count < 2:  # noqa: PLR2004 - Google's own limit
-        raise invalid("multislice_params.node_count must be greater than 1.")
-    prefix = params.node_id_prefix or name.rpartition("/")[2]
-    return [f"{prefix}-{index}" for index in range(params.node_count)]
-
-
-def _tier_of_request(message: types.QueuedResource) -> Tier:
-    if message.HasField("spot"):
-        return Tier.SPOT
-    if message.HasField("guaranteed") or message.reservation_name:
-        return Tier.RESERVED
-    return Tier.ON_DEMAND
-
-
-def _scheduling(tier: Tier) -> JsonObject:
-    if tier is Tier.ON_DEMAND:
-        return {}
-    return {"spot": True} if tier is Tier.SPOT else {"reserved": True}
+def _model_of(message: _Message, version: str) -> str:
+    """Return the provisioning model's name; only the newest version has it."""
+    if version != "v2alpha1":
+        return ""
+    names = message.DESCRIPTOR.fields_by_name["provisioning_model"].enum_type.values_by_number
+    return str(names[message.provisioning_model].name)
 
 
 def _without_output(body: JsonObject) -> JsonObject:
-    """Drop what only the service may say."""
-    output = {"name", "state", "createTime", "id", "health", "networkEndpoints", "apiVersion"}
-    return {key: value for key, value in body.items() if key not in output}
+    return {key: value for key, value in body.items() if key not in _OUTPUT}
 
 
-def _render_result(result: QueuedResource | Node | None, hosts: Mapping[str, Host]) -> JsonObject:
-    if isinstance(result, QueuedResource):
-        return {"@type": f"{_TYPE}.QueuedResource", **render_queued_resource(result)}
-    if isinstance(result, Node):
-        return {"@type": f"{_TYPE}.Node", **render_node(result, hosts)}
-    return dict(_EMPTY)
+def _seconds(duration: _Message) -> float:
+    return float(duration.ToTimedelta().total_seconds())
+
+
+def _time(moment: _Message) -> float | None:
+    """Return a moment; the beginning of 1970 is what is not set."""
+    found = Timestamp(seconds=moment.seconds, nanos=moment.nanos)
+    return found.ToNanoseconds() / 1e9 or None

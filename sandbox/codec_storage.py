@@ -18,7 +18,7 @@ def render_object(bucket: str, stored: StoredObject, base_url: str) -> JsonObjec
     link = f"{base_url}storage/v1/b/{bucket}/o/{quote(stored.name, safe='')}"
     media = link.replace("/storage/v1/", "/download/storage/v1/", 1)
     at = timestamp(stored.created_at)
-    return {
+    rendered: JsonObject = {
         "storageClass": "STANDARD",
         "contentType": "application/octet-stream",
         **stored.extra,
@@ -29,14 +29,28 @@ def render_object(bucket: str, stored: StoredObject, base_url: str) -> JsonObjec
         "name": stored.name,
         "bucket": bucket,
         "generation": str(stored.generation),
-        "metageneration": "1",
+        "metageneration": str(stored.metageneration),
         "size": str(stored.size),
         "md5Hash": stored.md5,
         "crc32c": stored.crc32c,
         "etag": stored.md5,
         "timeCreated": at,
-        "updated": at,
+        "updated": timestamp(stored.updated_at or stored.created_at),
     }
+    if is_composite(stored):
+        del rendered["md5Hash"]
+    return rendered
+
+
+def render_hashes(stored: StoredObject) -> str:
+    """Render the header with which a download can be checked."""
+    crc32c = f"crc32c={stored.crc32c}"
+    return crc32c if is_composite(stored) else f"{crc32c},md5={stored.md5}"
+
+
+def is_composite(stored: StoredObject) -> bool:
+    """Tell whether nobody has read it from end to end: Cloud Storage knows no MD5 of it then."""
+    return "componentCount" in stored.extra
 
 
 def render_bucket(name: str, base_url: str) -> JsonObject:
@@ -47,7 +61,20 @@ def render_bucket(name: str, base_url: str) -> JsonObject:
         "name": name,
         "selfLink": f"{base_url}storage/v1/b/{name}",
         "location": "US",
+        "locationType": "multi-region",
         "storageClass": "STANDARD",
+        "metageneration": "1",
+    }
+
+
+def render_layout(name: str) -> JsonObject:
+    """Render how a bucket's names are kept: flat, as in a bucket without folders."""
+    return {
+        "kind": "storage#storageLayout",
+        "bucket": name,
+        "location": "US",
+        "locationType": "multi-region",
+        "hierarchicalNamespace": {"enabled": False},
     }
 
 

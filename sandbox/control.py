@@ -48,6 +48,10 @@ class SandboxInfo:
     pid: int
     started: str
     url: str
+    # Where Google's client library finds it (``host:port``).
+    grpc: str = ""
+    # Where its hosts are reached by ssh; 0: they are not.
+    ssh_port: int = 0
 
 
 def start(
@@ -57,6 +61,7 @@ def start(
     settings: Mapping[str, object] | None = None,
     bus: Path | None = None,
     pubsub: str = "",
+    has_ssh: bool = False,
 ) -> SandboxInfo:
     """Start a sandbox in the background and wait until it answers.
 
@@ -72,10 +77,9 @@ def start(
     arguments = ["--home", str(home), "--port", str(port)]
     if settings:
         arguments += ["--config", str(_write_settings(home, settings))]
-    if bus:
-        arguments += ["--bus", str(bus)]
-    if pubsub:
-        arguments += ["--pubsub", pubsub]
+    arguments += ["--bus", str(bus)] if bus else []
+    arguments += ["--pubsub", pubsub] if pubsub else []
+    arguments += ["--ssh"] if has_ssh else []
     command = [sys.executable, "-m", "sandbox", *arguments]
     launch = background.spawn(command, home / "sandbox.log", cwd=_PROJECT)
     try:
@@ -111,7 +115,8 @@ def stop(home: Path) -> SandboxInfo:
 def status(home: Path) -> dict[str, object]:
     """Return what there is: queued resources, nodes, hosts, processes."""
     info = require(home)
-    return {"url": info.url, **Client(info.url).get("status")}
+    told = Client(info.url).get("status")
+    return {"url": info.url, "grpc": info.grpc, "ssh_port": info.ssh_port, **told}
 
 
 def preempt(
@@ -151,6 +156,10 @@ class Client:
     def change_settings(self, **settings: object) -> dict[str, object]:
         """Replace some settings, from now on."""
         return self._call("PATCH", "settings", settings)
+
+    def delete(self, path: str) -> dict[str, object]:
+        """Call something off: ``scenario``."""
+        return self._call("DELETE", path, None)
 
     def kill_host(self, host: str) -> None:
         """Kill everything on a host at once; its node stays READY."""

@@ -22,9 +22,16 @@ class Engine:
     boots and everything that is due happen in the ticker.
     """
 
-    def __init__(self, cloud: Cloud, *, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        cloud: Cloud,
+        *,
+        clock: Callable[[], float],
+        on_change: Callable[[Cloud], None] = lambda _: None,
+    ) -> None:
         self._cloud = cloud
         self._clock = clock
+        self._on_change = on_change
         self._fleet: Fleet | None = None
         self._changed = threading.Condition(threading.RLock())
         self._is_stopped = False
@@ -43,6 +50,7 @@ class Engine:
             finally:
                 if self._fleet:
                     self._fleet.settle(self._cloud)
+                self._on_change(self._cloud)
                 self._changed.notify_all()
 
     def pid_of(self, host: str) -> int | None:
@@ -55,7 +63,16 @@ class Engine:
         with self._changed:
             assert self._fleet, "machines come from the fleet"
             if self._fleet.forget(machine):
-                self._cloud.host_died(machine.host, machine.boot_id)
+                take = self._cloud.host_died
+                if machine.wants_reboot:
+                    take = self._cloud.host_rebooted
+                take(machine.host, machine.boot_id)
+                self._on_change(self._cloud)
+
+    def write_guest_attribute(self, host: str, name: str, value: str | None) -> None:
+        """Let the API know what a host says of itself; None takes it back."""
+        with self.cloud() as cloud:
+            cloud.write_guest_attribute(host, name, value)
 
     def stop(self) -> None:
         """End every host and let time stand still."""
@@ -82,3 +99,4 @@ class Engine:
         self._cloud.advance(self._clock())
         self._fleet.settle(self._cloud)
         self._fleet.boot(self._cloud)
+        self._on_change(self._cloud)

@@ -12,6 +12,7 @@ JsonObject: TypeAlias = dict[str, object]
 
 # HTTP status and google.rpc.Code of every status name that the sandbox uses.
 STATUSES: Mapping[str, tuple[int, int]] = {
+    "CANCELLED": (499, 1),
     "INVALID_ARGUMENT": (400, 3),
     "DEADLINE_EXCEEDED": (504, 4),
     "NOT_FOUND": (404, 5),
@@ -37,6 +38,22 @@ STATUS_OF_HTTP: Mapping[int, str] = {
     501: "UNIMPLEMENTED",
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
+}
+
+# What Google says where it says nothing in particular.
+COMMON_WORDS: Mapping[int, str] = {
+    400: "Request contains an invalid argument.",
+    401: "Request had invalid authentication credentials. Expected OAuth 2 access token, login "
+    "cookie or other valid authentication credential.",
+    403: "The caller does not have permission",
+    404: "Requested entity was not found.",
+    409: "Requested entity already exists",
+    429: "Quota exceeded for quota metric 'Create requests' and limit 'Create requests per "
+    "minute' of service 'tpu.googleapis.com' for consumer 'project_number:0'.",
+    500: "Internal error encountered.",
+    501: "Operation is not implemented, or supported, or enabled.",
+    503: "The service is currently unavailable.",
+    504: "Deadline expired before operation could complete.",
 }
 
 
@@ -83,9 +100,39 @@ def invalid(message: str) -> ApiError:
     return ApiError("INVALID_ARGUMENT", message)
 
 
+def bad_field(field: str, message: str) -> ApiError:
+    """Refuse a request for one of its fields, with Google's detail about it."""
+    violation = {"field": field, "description": message} if field else {"description": message}
+    return ApiError(
+        "INVALID_ARGUMENT",
+        message,
+        {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]},
+    )
+
+
 def not_found(name: str) -> ApiError:
     """Refuse a request for something that is not there."""
     return ApiError("NOT_FOUND", f"Resource '{name}' was not found")
+
+
+def ordered(http_code: int, message: str) -> ApiError:
+    """Fail as somebody has ordered: with his words, or with Google's for such an error."""
+    is_said = message not in ("", COMMON_WORDS[503])
+    details: tuple[JsonObject, ...] = ()
+    if http_code == 429 and not is_said:  # noqa: PLR2004 - too many requests
+        details = (
+            {
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": "RATE_LIMIT_EXCEEDED",
+                "domain": "googleapis.com",
+                "metadata": {
+                    "service": "tpu.googleapis.com",
+                    "quota_metric": "tpu.googleapis.com/qps/create",
+                },
+            },
+        )
+    words = message if is_said else COMMON_WORDS[http_code]
+    return ApiError(STATUS_OF_HTTP[http_code], words, *details)
 
 
 def already_exists(name: str) -> ApiError:
@@ -113,6 +160,15 @@ def quota_exceeded(metric: str, limit: int, subject: str) -> ApiError:
             "@type": "type.googleapis.com/google.rpc.QuotaFailure",
             "violations": [{"subject": subject, "description": message}],
         },
+    )
+
+
+def no_reserved_capacity() -> ApiError:
+    """Say that a reservation has no room; the service says it without a reservation, too."""
+    return ApiError(
+        "RESOURCE_EXHAUSTED",
+        "Insufficient reserved capacity. Contact customer support to increase your reservation. "
+        "[EID: 0x5a4d0b0c5a4d0b0d]",
     )
 
 

@@ -12,22 +12,27 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sandbox import metadata, processes
+from sandbox.machine import REBOOT
 from sandbox.metadata_server import MetadataServer
 from sandbox.resources import Host, Node, Power
 
 if TYPE_CHECKING:
     from sandbox.cloud import Cloud
     from sandbox.identity import Identity
+    from sandbox.sshd import Doors
 
 # A machine ends all of its processes within milliseconds; one that does not is broken.
 _POWER_OFF_S = 5.0
 _PROJECT = Path(__file__).resolve().parent.parent
+# Where Python finds what turns its clock, before anything else runs.
+_SKEWED = Path(__file__).resolve().parent / "skewed"
+SKEW_VARIABLE = "SANDBOX_CLOCK_SKEW_S"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,21 @@ class Machine:
     host: str
     boot_id: str
     process: subprocess.Popen[bytes]
+
+    @property
+    def wants_reboot(self) -> bool:
+        """It ended because something on the host ordered a reboot."""
+        return self.process.returncode == REBOOT
+
+
+class Owner(Protocol):
+    """Whom a fleet tells what happens on its hosts; called from any thread."""
+
+    def machine_ended(self, machine: Machine) -> None:
+        """Learn that a machine has exited."""
+
+    def write_guest_attribute(self, host: str, name: str, value: str | None) -> None:
+        """Learn what a host says of itself."""
 
 
 class Fleet:
@@ -52,17 +72,25 @@ class Fleet:
         identity: Identity,
         *,
         emulators: Mapping[str, str],
-        on_exit: Callable[[Machine], None],
+        owner: Owner,
+        kept: Collection[str] = (),
+        doors: Doors | None = None,
     ) -> None:
+        """Take over a directory: of the hosts that are ``kept``, the disks stay."""
         self._directory = directory
         self._identity = identity
         self._emulators = emulators
-        self._on_exit = on_exit
+        self._owner = owner
+        self._doors = doors
         self._machines: dict[str, Machine] = {}
         self._servers: dict[str, MetadataServer] = {}
-        self._shown: dict[str, tuple[Host, Node]] = {}
+        self._shown: dict[str, tuple[Host, Node, metadata.Slices | None]] = {}
+        # None is left where the sandbox before this one was killed, unless its hosts were, too.
+        processes.end_strays(f"TPUCTL_ROOT={directory}{os.sep}")
         for left in directory.iterdir() if directory.exists() else ():
-            self._discard(left.name)
+            if left.name not in kept:
+                self._discard(left.name)
+        self._kept = set(kept)
         processes.adopt_orphans()
 
     def pid_of(self, host: str) -> int | None:
@@ -89,6 +117,8 @@ class Fleet:
             self._discard(name)
         for host in cloud.hosts.values():
             self._publish(host, cloud)
+            if self._doors:
+                self._doors.admit(self.directory_of(host.name), host)
 
     def boot(self, cloud: Cloud) -> None:
         """Start every host that should run and does not."""
@@ -119,6 +149,11 @@ class Fleet:
         shutil.rmtree(directory / "tmp", ignore_errors=True)
         for part in ("home", "opt", "tmp"):
             (directory / part).mkdir(parents=True, exist_ok=True)
+        if self._doors:
+            self._doors.build(directory, host, self._environment(host))
+        else:
+            # Of an earlier sandbox that had doors.
+            (directory / "ssh" / "sshd").unlink(missing_ok=True)
         with (directory / "console.log").open("ab") as console:
             console.write(f"--- boot {host.boot_id} of {host.name} ---\n".encode())
             console.flush()
@@ -142,7 +177,7 @@ class Fleet:
 
     def _watch(self, machine: Machine) -> None:
         machine.process.wait()
-        self._on_exit(machine)
+        self._owner.machine_ended(machine)
 
     def _environment(self, host: Host) -> dict[str, str]:
         """Return what a process on the host sees: a VM's environment, and the emulators."""
@@ -160,6 +195,7 @@ class Fleet:
             # All hosts share one kernel, and so its boot id.
             "TPUCTL_BOOT_ID": host.boot_id,
             "TPUCTL_ROOT": str(directory / "opt"),
+            **_skewed(host),
         }
 
     def _power_off(self, machines: list[Machine]) -> None:
@@ -186,18 +222,30 @@ class Fleet:
 
     def _publish(self, host: Host, cloud: Cloud) -> None:
         if host.name not in self._servers:
-            self._servers[host.name] = MetadataServer(host.name, self._identity)
-            self._discard(host.name)
+            self._servers[host.name] = MetadataServer(
+                host.name, self._identity, self._owner.write_guest_attribute
+            )
+            if host.name not in self._kept:
+                self._discard(host.name)
+            self._kept.discard(host.name)
         node = cloud.nodes[host.node]
-        if self._shown.get(host.name) == (host, node):
+        slices = metadata.slices_of(cloud, node)
+        if self._shown.get(host.name) == (host, node, slices):
             return
-        self._shown[host.name] = (host, node)
+        self._shown[host.name] = (host, node, slices)
         endpoints = metadata.endpoints_of([cloud.hosts[name] for name in node.hosts])
         self._servers[host.name].publish(
-            metadata.tree_of(host, node, endpoints), is_cut="metadata" in host.cut
+            metadata.tree_of(host, node, endpoints, slices), is_cut="metadata" in host.cut
         )
 
     def _discard(self, host: str) -> None:
         """Throw a host's disk away; what it wrote to the console stays to be read."""
-        for part in ("home", "opt", "tmp"):
+        for part in ("home", "opt", "ssh", "tmp"):
             shutil.rmtree(self.directory_of(host) / part, ignore_errors=True)
+
+
+def _skewed(host: Host) -> dict[str, str]:
+    """Return what makes the clock of a host's Python programs go wrong, if it shall."""
+    if not host.clock_skew_s:
+        return {}
+    return {SKEW_VARIABLE: str(host.clock_skew_s), "PYTHONPATH": str(_SKEWED)}

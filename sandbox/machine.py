@@ -10,16 +10,18 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from sandbox import processes
 
-_HANDLED = {signal.SIGTERM, signal.SIGCHLD}
+# The exit code of a boot that ends because the host itself wants to reboot.
+REBOOT = 42
+_REBOOT_SIGNAL = signal.SIGUSR1
+_HANDLED = {signal.SIGTERM, signal.SIGCHLD, _REBOOT_SIGNAL}
 _METADATA_TIMEOUT_S = 2
 _METADATA_RETRY_S = 0.5
 
@@ -33,12 +35,25 @@ def main() -> None:
     if os.getppid() != options.sandbox:
         return
     os.chdir(options.directory)
-    is_running = _boot(options.directory)
+    # How a process on the host reboots it: it has no kernel of its own to ask.
+    os.environ["TPUCTL_REBOOT"] = f"kill -{_REBOOT_SIGNAL.value} {os.getpid()}"
+    _open_door(options.directory / "ssh")
+    is_running, last = _boot(options.directory), signal.SIGTERM
     while is_running:
-        is_running = signal.sigwait(_HANDLED) != signal.SIGTERM
+        last = signal.Signals(signal.sigwait(_HANDLED))
+        is_running = last not in {signal.SIGTERM, _REBOOT_SIGNAL}
         processes.reap()
     processes.end_descendants(os.getpid())
     processes.reap()
+    if last is _REBOOT_SIGNAL:
+        sys.exit(REBOOT)
+
+
+def _open_door(folder: Path) -> None:
+    """Start the host's ssh server, if it has one (``sshd.py``)."""
+    server = folder.absolute() / "sshd"
+    if server.exists():
+        _start([str(server), "-D", "-e", "-f", str(server.with_name("sshd_config"))])
 
 
 def _boot(directory: Path) -> bool:
@@ -50,12 +65,7 @@ def _boot(directory: Path) -> bool:
     if script:
         path = directory / "tmp" / "startup-script"
         path.write_text(script, encoding="utf-8")
-        subprocess.Popen(
-            ["bash", str(path)],
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-            preexec_fn=_unblock,  # noqa: PLW1509 - this process has one thread
-        )
+        _start(["bash", str(path)])
     else:
         print("no startup-script in the metadata", flush=True)  # noqa: T201 - the console
     return True
@@ -63,18 +73,42 @@ def _boot(directory: Path) -> bool:
 
 def _startup_script() -> str | None:
     """Read the startup script as the guest environment does; "" if there is none."""
-    request = urllib.request.Request(
-        f"http://{os.environ['GCE_METADATA_HOST']}"
-        "/computeMetadata/v1/instance/attributes/startup-script",
-        headers={"Metadata-Flavor": "Google"},
-    )
     try:
-        with urllib.request.urlopen(request, timeout=_METADATA_TIMEOUT_S) as answer:
-            return str(answer.read().decode("utf-8"))
-    except urllib.error.HTTPError as error:
-        return "" if error.code == 404 else None  # noqa: PLR2004 - not found
-    except OSError:
+        status, body = _get("/computeMetadata/v1/instance/attributes/startup-script")
+    except (OSError, ValueError, LookupError):
         return None
+    found = {200: body, 404: b""}.get(status)
+    return None if found is None else found.decode("utf-8")
+
+
+def _get(path: str) -> tuple[int, bytes]:
+    """Read something from the metadata server: its status and all of its body.
+
+    By hand: any library would cost every host as much time and memory again as all the rest.
+    Raises OSError, ValueError or LookupError for an answer that is not whole.
+    """
+    server, _, port = os.environ["GCE_METADATA_HOST"].rpartition(":")
+    request = f"GET {path} HTTP/1.0\r\nHost: {server}\r\nMetadata-Flavor: Google\r\n\r\n"
+    with socket.create_connection((server, int(port)), timeout=_METADATA_TIMEOUT_S) as connection:
+        connection.sendall(request.encode())
+        with connection.makefile("rb") as answer:
+            status = int(answer.readline().split()[1])
+            fields = dict(line.split(b": ", 1) for line in iter(answer.readline, b"\r\n"))
+            lengths = {name.lower(): value for name, value in fields.items()}
+            wanted = int(lengths[b"content-length"])
+            body = answer.read(wanted)
+    if len(body) != wanted:
+        raise ValueError("the answer broke off")
+    return status, body
+
+
+def _start(words: list[str]) -> None:
+    subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=_unblock,  # noqa: PLW1509 - this process has one thread
+    )
 
 
 def _unblock() -> None:

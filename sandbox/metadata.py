@@ -11,16 +11,22 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from sandbox.resources import Host, Node, short, zone_of
+from sandbox import guest_attributes, shapes
+from sandbox.ledger import node_name
+from sandbox.resources import Host, Node, location_of, short, zone_of
 from shared.core.catalog import Tier
+
+if TYPE_CHECKING:
+    from sandbox.cloud import Cloud
 
 Tree: TypeAlias = Mapping[str, "Tree | str"]
 
 SERVICE_ACCOUNT = "default"
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _TPU_PORT = 8470
+_MEGASCALE_PORT = 8080
 
 
 class Attributes(dict[str, str]):
@@ -36,18 +42,49 @@ class View:
     etag: str
 
 
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """The slices that were asked for as one: how many, which one this is, who coordinates."""
+
+    count: int
+    index: int
+    coordinator: str
+
+    def variables(self) -> dict[str, str]:
+        """Return the words by which libtpu and JAX find the other slices."""
+        return {
+            "MEGASCALE_COORDINATOR_ADDRESS": f"{self.coordinator}:{_MEGASCALE_PORT}",
+            "MEGASCALE_NUM_SLICES": str(self.count),
+            "MEGASCALE_SLICE_ID": str(self.index),
+        }
+
+
+def slices_of(cloud: Cloud, node: Node) -> Slices | None:
+    """Return what a host knows of its sibling slices; None for a slice by itself."""
+    queued = cloud.queued_resources.get(node.queued_resource)
+    if queued is None or not node.spec.wish.is_multislice:
+        return None
+    siblings = [node_name(location_of(node.name), spec) for spec in queued.specs]
+    first = cloud.nodes.get(siblings[0])
+    host = cloud.hosts.get(first.hosts[0]) if first else None
+    return Slices(len(siblings), siblings.index(node.name), host.ip if host else "")
+
+
 def email_of(project: str) -> str:
     """Return the service account that all hosts of the sandbox run as."""
     return f"tpu-hosts@{project}.iam.gserviceaccount.com"
 
 
-def tree_of(host: Host, node: Node, endpoints: str) -> Tree:
-    """Build all that a host can read about itself.  ``endpoints`` lists its node's hosts."""
+def tree_of(host: Host, node: Node, endpoints: str, slices: Slices | None = None) -> Tree:
+    """Build all that a host can read about itself.
+
+    ``endpoints`` lists its node's hosts; ``slices`` is there where the node is one of several.
+    """
     project = node.name.split("/")[1]
     account = {"aliases": "default", "email": email_of(project), "scopes": SCOPE}
     is_spot = node.spec.tier is Tier.SPOT
     instance: dict[str, Tree | str] = {
-        "attributes": _attributes(host, node, endpoints),
+        "attributes": _attributes(host, node, endpoints, slices),
         "hostname": f"{host.hostname}.{zone_of(node.name)}.c.{project}.internal",
         "id": str(host.id),
         "maintenance-event": host.maintenance_event,
@@ -65,6 +102,7 @@ def tree_of(host: Host, node: Node, endpoints: str) -> Tree:
     if host.upcoming_maintenance is not None:
         instance["upcoming-maintenance"] = host.upcoming_maintenance
     return {
+        guest_attributes.PLACE: guest_attributes.tree_of(host.guest_attributes),
         "instance": instance,
         "project": {"attributes": Attributes(), "numeric-project-id": "0", "project-id": project},
     }
@@ -92,15 +130,9 @@ def show(place: Tree | str, *, recursive: bool, alt: str) -> View:
     return View(text, content_type, etag)
 
 
-def _attributes(host: Host, node: Node, endpoints: str) -> Attributes:
+def _attributes(host: Host, node: Node, endpoints: str, slices: Slices | None) -> Attributes:
     wish = node.spec.wish
-    tpu_env = {
-        "ACCELERATOR_TYPE": wish.accelerator_type,
-        "NODE_ID": short(node.name),
-        "RUNTIME_VERSION": wish.runtime_version,
-        "WORKER_ID": str(host.index),
-        "ZONE": zone_of(node.name),
-    }
+    tpu_env = {**_tpu_env(host, node), **(slices.variables() if slices else {})}
     return Attributes(
         {
             "accelerator-type": wish.accelerator_type,
@@ -111,6 +143,21 @@ def _attributes(host: Host, node: Node, endpoints: str) -> Attributes:
             **host.attributes,
         }
     )
+
+
+def _tpu_env(host: Host, node: Node) -> dict[str, str]:
+    wish = node.spec.wish
+    shape = shapes.config_of(wish.accelerator_type, node.spec.chips) or {}
+    known = {key.upper(): str(value) for key, value in shape.items()}
+    return {
+        "ACCELERATOR_TYPE": wish.accelerator_type,
+        "CONSUMER_PROJECT_ID": node.name.split("/")[1],
+        "NODE_ID": short(node.name),
+        "RUNTIME_VERSION": wish.runtime_version,
+        **known,
+        "WORKER_ID": str(host.index),
+        "ZONE": zone_of(node.name),
+    }
 
 
 def endpoints_of(hosts: list[Host]) -> str:

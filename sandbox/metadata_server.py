@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias
 
 from werkzeug.serving import BaseWSGIServer, make_server
 from werkzeug.wrappers import Request, Response
 
-from sandbox import metadata
+from sandbox import guest_attributes, metadata
 from sandbox.identity import ACCESS_TOKEN_TTL_S, Identity
 from sandbox.web import QuietHandler, drop_connection
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
 
     from sandbox.metadata import Tree, View
+
+# (host, namespace/key, value or None to delete it)
+GuestAttribute: TypeAlias = Callable[[str, str, str | None], None]
 
 _ROOT = "/computeMetadata/v1"
 # What Google's server allows at most for a hanging request.
@@ -32,9 +35,12 @@ _WAIT_S_MAX = 3600.0
 class MetadataServer:
     """Serves one host's tree; ``publish`` replaces it and wakes whoever waits."""
 
-    def __init__(self, host_name: str, identity: Identity) -> None:
+    def __init__(
+        self, host_name: str, identity: Identity, on_guest_attribute: GuestAttribute
+    ) -> None:
         self._host_name = host_name
         self._identity = identity
+        self._on_guest_attribute = on_guest_attribute
         self._changed = threading.Condition()
         self._tree: Tree = {}
         self._is_cut = False
@@ -86,6 +92,8 @@ class MetadataServer:
         if not request.path.startswith(_ROOT):
             return _missing(request.path)
         path = request.path.removeprefix(_ROOT)
+        if path.startswith(guest_attributes.ROOT):
+            return self._guest_attribute(path.removeprefix(guest_attributes.ROOT), request)
         place, _, leaf = path.rpartition("/")
         is_account = place.startswith("/instance/service-accounts/")
         if is_account and leaf in {"token", "identity"}:
@@ -94,6 +102,25 @@ class MetadataServer:
         if view is None:
             return _missing(path)
         return Response(view.text, content_type=view.content_type, headers={"ETag": view.etag})
+
+    def _guest_attribute(self, path: str, request: Request) -> Response:
+        """Read, write or delete what the host says of itself."""
+        with self._changed:
+            tree = self._tree
+        try:
+            asked = guest_attributes.Asked(request.method, path, request.get_data())
+            change = guest_attributes.judge(tree, asked)
+        except guest_attributes.RefusedError as error:
+            return Response(f"{error}\n", error.code)
+        if change is None:
+            place = guest_attributes.find(tree, path)
+            if place is None:
+                return _missing(request.path)
+            recursive = _is_true(request.args.get("recursive"))
+            view = metadata.show(place, recursive=recursive, alt=request.args.get("alt", ""))
+            return Response(view.text, content_type=view.content_type)
+        self._on_guest_attribute(self._host_name, *change)
+        return Response(status=200)
 
     def _view(self, path: str, request: Request) -> View | None:
         """Return what is there; with ``wait_for_change`` when it is another than before."""

@@ -6,24 +6,20 @@ Knows nothing of queued resources; ``queued.py`` stands on it.
 from __future__ import annotations
 
 import hashlib
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from sandbox.errors import ApiError, not_found, precondition
+from sandbox.addresses import FIRST_NETWORK, address
+from sandbox.audit_log import PREEMPTED
+from sandbox.errors import ApiError, JsonObject, bad_field, not_found, precondition
 from sandbox.ledger import node_name
 from sandbox.resources import Host, Node, NodeState, Power, short, zone_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sandbox.ledger import Ledger
     from sandbox.resources import NodeSpec, Operation
-
-# Loopback is a whole /8 on Linux, so that every host can have an address of its own.
-_HOSTS_NETWORK = "127.77" if sys.platform.startswith("linux") else ""
-_ONLY_ADDRESS = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +30,8 @@ class NodeUpdate:
     labels: Mapping[str, str] | None = None
     tags: tuple[str, ...] | None = None
     metadata: Mapping[str, str] | None = None
+    external_ips: bool | None = None
+    data_disks: tuple[JsonObject, ...] | None = None
 
 
 class NodePool:
@@ -41,12 +39,15 @@ class NodePool:
 
     * CREATING → READY → DELETING → gone
     * READY → PREEMPTED → gone
+    * what their owners do with them meanwhile: ``upkeep.py``
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._updates: dict[str, NodeUpdate] = {}
-        self._addresses = 0
+        self.updates: dict[str, NodeUpdate] = {}
+        self.addresses = 0
+        # Where the hosts' addresses are from; two sandboxes of one machine differ.
+        self.network = FIRST_NETWORK
 
     def get(self, name: str) -> Node:
         """Return a node.  Raises NOT_FOUND."""
@@ -69,21 +70,24 @@ class NodePool:
             labels=spec.wish.labels,
             tags=spec.wish.tags,
             metadata=spec.wish.metadata,
+            external_ips=spec.wish.external_ips,
+            data_disks=spec.wish.data_disks,
         )
         self._ledger.nodes[name] = node
         self._ledger.hosts.update({host.name: host for host in hosts})
         return node
 
-    def make_ready(self, name: str) -> None:
-        """Let a node that is being created become READY and switch its hosts on."""
+    def make_ready(self, name: str) -> bool:
+        """Let a node that is being created become READY, its hosts on; say whether it did."""
         node = self._ledger.nodes.get(name)
         if node is None or node.state is not NodeState.CREATING:
-            return
+            return False
         self._ledger.nodes[name] = replace(node, state=NodeState.READY, health="HEALTHY")
         for host in node.hosts:
             self.power_on(host)
         for operation in self._ledger.open_operations("create", name):
             self._ledger.end_operation(operation, result=self._ledger.nodes[name])
+        return True
 
     def power_on(self, host_name: str) -> None:
         """Start a boot; a running host is cut short by it."""
@@ -101,11 +105,16 @@ class NodePool:
         """Stop a host without a word; its node stays as it is."""
         self._change_host(host_name, power=Power.DEAD)
 
+    def switch_off(self, host_name: str) -> None:
+        """Let a host be off until its owner starts it again."""
+        self._change_host(host_name, power=Power.OFF)
+
     def preempt(self, name: str) -> None:
         """Take a node's capacity away: all hosts stop at once."""
         node = self._ledger.nodes[name]
         self._ledger.nodes[name] = replace(node, state=NodeState.PREEMPTED)
         for host in node.hosts:
+            self._ledger.audit.happened(PREEMPTED, self._ledger.hosts[host])
             self.kill_host(host)
 
     def start_delete(self, name: str) -> None:
@@ -119,18 +128,22 @@ class NodePool:
             del self._ledger.hosts[host]
         for operation in self._ledger.open_operations("delete", name):
             self._ledger.end_operation(operation)
+        for operation in self._ledger.open_operations("create", name):
+            error = ApiError("CANCELLED", f"Node '{short(name)}' was deleted meanwhile.")
+            self._ledger.end_operation(operation, error=error)
 
     def update(self, name: str, update: NodeUpdate) -> Operation:
         """Start to replace fields of a node.  Raises FAILED_PRECONDITION unless READY."""
         _require_ready(self.get(name))
         operation = self._ledger.start_operation("update", name)
-        self._updates[operation.name] = update
-        self._ledger.after(self._ledger.settings.patch_s, "node-updated", name, operation.name)
+        self.updates[operation.name] = update
+        takes_s = self._ledger.duration_of("UpdateNode", self._ledger.settings.patch_s)
+        self._ledger.after(takes_s, "node-updated", name, operation.name)
         return operation
 
     def updated(self, name: str, operation: str) -> None:
         """Apply an update, unless the node is no longer READY."""
-        update = self._updates.pop(operation)
+        update = self.updates.pop(operation)
         node = self._ledger.nodes.get(name)
         if node is None or node.state is not NodeState.READY:
             error = not_found(name) if node is None else _not_ready(node)
@@ -182,10 +195,17 @@ class NodePool:
         ]
 
     def _next_address(self) -> str:
-        if not _HOSTS_NETWORK:
-            return _ONLY_ADDRESS
-        self._addresses += 1
-        return f"{_HOSTS_NETWORK}.{self._addresses // 250 % 250}.{self._addresses % 250 + 1}"
+        self.addresses += 1
+        return address(self.network, self.addresses)
+
+
+def host_of(node: Node, worker: str) -> str:
+    """Return the name of a node's host by its number.  Raises INVALID_ARGUMENT."""
+    if not worker.isdecimal() or int(worker) >= len(node.hosts):
+        raise bad_field(
+            "worker_ids", f"Invalid worker id '{worker}': node has {len(node.hosts)} workers."
+        )
+    return node.hosts[int(worker)]
 
 
 def _require_ready(node: Node) -> None:

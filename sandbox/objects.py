@@ -10,10 +10,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import shutil
 import threading
 from bisect import bisect_left, insort
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import google_crc32c
@@ -29,6 +30,10 @@ class ObjectMissingError(SandboxError):
 
 class PreconditionFailedError(SandboxError):
     """A generation precondition does not hold (412)."""
+
+
+class BucketNotEmptyError(SandboxError):
+    """A bucket that still holds objects cannot be deleted (409)."""
 
 
 class NotModifiedError(SandboxError):
@@ -50,6 +55,8 @@ class StoredObject:
     crc32c: str
     created_at: float
     extra: Mapping[str, object] = field(default_factory=dict)
+    metageneration: int = 1
+    updated_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,7 @@ class Preconditions:
 
     match: int | None = None
     not_match: int | None = None
+    metageneration: int | None = None
 
     def check(self, present: StoredObject | None, *, is_read: bool = False) -> None:
         """Raise unless they hold."""
@@ -66,6 +74,8 @@ class Preconditions:
             raise PreconditionFailedError
         if self.not_match is not None and self.not_match == generation:
             raise NotModifiedError if is_read else PreconditionFailedError
+        if present and self.metageneration not in {None, present.metageneration}:
+            raise PreconditionFailedError
 
 
 class ObjectStore:
@@ -92,6 +102,14 @@ class ObjectStore:
             (self._directory / bucket / "data").mkdir(exist_ok=True)
             self._buckets.setdefault(bucket, {})
             self._names.setdefault(bucket, [])
+
+    def delete_bucket(self, bucket: str) -> None:
+        """Delete a bucket.  Raises ObjectMissingError or BucketNotEmptyError."""
+        with self._lock:
+            if self._bucket(bucket):
+                raise BucketNotEmptyError("The bucket you tried to delete is not empty.")
+            del self._buckets[bucket], self._names[bucket]
+            shutil.rmtree(self._directory / bucket)
 
     def get(
         self, bucket: str, name: str, preconditions: Preconditions | None = None
@@ -139,6 +157,24 @@ class ObjectStore:
                 insort(self._names[bucket], name)
             else:
                 self._data_path(bucket, old).unlink()
+            return stored
+
+    def patch(
+        self, bucket: str, name: str, changes: Mapping[str, object], preconditions: Preconditions
+    ) -> StoredObject:
+        """Change what is said of an object; None takes something back."""
+        with self._lock:
+            present = self.get(bucket, name)
+            preconditions.check(present)
+            told = {**present.extra, **changes}
+            stored = replace(
+                present,
+                extra={key: value for key, value in told.items() if value is not None},
+                metageneration=present.metageneration + 1,
+                updated_at=self._clock(),
+            )
+            self._write_record(bucket, stored)
+            self._buckets[bucket][name] = stored
             return stored
 
     def delete(self, bucket: str, name: str, preconditions: Preconditions) -> None:

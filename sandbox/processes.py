@@ -102,6 +102,16 @@ def end_descendants(root: int, *, spare: Collection[int] = ()) -> list[int]:
     return frozen
 
 
+def end_strays(mark: str) -> list[int]:
+    """Kill all processes with a variable that begins so (Linux); return which they were."""
+    strays = [pid for pid in _with_variable(mark) if pid != os.getpid()] if _IS_LINUX else []
+    for pid in strays:
+        _send(pid, signal.SIGKILL)
+    while any(start_time(pid) for pid in strays):
+        time.sleep(_LOOK_AGAIN_S)
+    return strays
+
+
 def reap() -> None:
     """Collect the exit codes of all children that have ended."""
     with contextlib.suppress(ChildProcessError):
@@ -125,6 +135,18 @@ def _prctl(option: int, value: int) -> None:
         import ctypes
 
         ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
+
+def _with_variable(mark: str) -> list[int]:
+    found = []
+    for entry in os.scandir("/proc"):
+        if entry.name.isdecimal():
+            # Other users' processes do not let us look.
+            with contextlib.suppress(OSError):
+                environ = Path(entry.path, "environ").read_bytes().split(b"\0")
+                if any(variable.startswith(mark.encode()) for variable in environ):
+                    found.append(int(entry.name))
+    return found
 
 
 def _list_processes() -> list[_Process]:

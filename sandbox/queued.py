@@ -8,47 +8,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sandbox import admission
-from sandbox.errors import (
-    ApiError,
-    JsonObject,
-    already_exists,
-    invalid,
-    not_found,
-    precondition,
-    stockout,
-)
+from sandbox import room
+from sandbox.errors import ApiError, not_found, precondition
+from sandbox.queued_request import admit
 from sandbox.resources import (
     Initiator,
-    NodeState,
     QueuedResource,
     QueuedState,
     location_of,
     short,
     zone_of,
 )
-from shared.core.catalog import Tier
 
 if TYPE_CHECKING:
     from sandbox.ledger import Ledger
     from sandbox.nodes import NodePool
-    from sandbox.resources import NodeSpec, NodeWish, Operation
+    from sandbox.queued_request import QueuedRequest
+    from sandbox.resources import Operation
 
 _WITH_NODES = frozenset({QueuedState.PROVISIONING, QueuedState.ACTIVE})
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedRequest:
-    """A queued resource as a request describes it, unchecked."""
-
-    wishes: tuple[NodeWish, ...]
-    tier: Tier
-    body: JsonObject
-    valid_for_s: float | None = None
-    valid_until: float | None = None
 
 
 class Queue:
@@ -57,7 +38,7 @@ class Queue:
     def __init__(self, ledger: Ledger, pool: NodePool) -> None:
         self._ledger = ledger
         self._pool = pool
-        self._ripe: list[str] = []
+        self.in_line: list[str] = []
 
     def get(self, name: str) -> QueuedResource:
         """Return a queued resource.  Raises NOT_FOUND, also while it is being created."""
@@ -71,23 +52,23 @@ class Queue:
         self, name: str, request: QueuedRequest, *, failing: ApiError | None = None
     ) -> Operation:
         """Start to create; with ``failing`` the operation will end with that error."""
-        queued = self._admit(name, request)
+        queued = admit(self._ledger, name, request)
         operation = self._ledger.start_operation("create", name)
         self._ledger.pending[name] = (
             queued
             if failing is None
             else replace(queued, error={"status": failing.status, "message": failing.message})
         )
-        self._ledger.after(
-            self._ledger.settings.create_operation_s,
-            "queued-created",
-            name,
-            operation.name,
+        takes_s = self._ledger.duration_of(
+            "CreateQueuedResource", self._ledger.settings.create_operation_s
         )
+        self._ledger.after(takes_s, "queued-created", name, operation.name)
         return operation
 
     def created(self, name: str, operation: str) -> None:
         """Let the create operation end: only now does the queued resource exist."""
+        if not self._ledger.is_open(operation):
+            return
         queued = self._ledger.pending.pop(name)
         if queued.error is not None:
             error = ApiError(str(queued.error["status"]), str(queued.error["message"]))
@@ -96,21 +77,33 @@ class Queue:
         self._ledger.queued[name] = queued
         self._ledger.end_operation(operation, result=queued)
         self._after(self._ledger.settings.creating_s, "queued-accepted", queued)
-        if queued.valid_until is not None:
-            self._ledger.timers.set(
-                queued.valid_until, "queued-expired", name, str(queued.created_at)
-            )
+
+    def cancel(self, operation: Operation) -> None:
+        """Give up a create that is not done: nothing will have been made."""
+        if (operation.verb, operation.ended_at) != ("create", None):
+            return
+        if self._ledger.pending.pop(operation.target, None):
+            error = ApiError("CANCELLED", "The operation was cancelled.")
+            self._ledger.end_operation(operation.name, error=error)
 
     def accepted(self, name: str, made: str) -> None:
         """Put a new request into the queue."""
         if queued := self._still(name, made, QueuedState.CREATING):
             self._become(queued, QueuedState.WAITING_FOR_RESOURCES)
             self._after(self._ledger.settings.waiting_s, "queued-ripe", queued)
+            if queued.valid_until is not None:
+                closes = max(queued.valid_until, self._ledger.now)
+                self._ledger.timers.set(closes, "queued-expired", name, made)
 
-    def ripe(self, name: str, made: str) -> None:
+    def ripened(self, name: str, made: str) -> None:
         """Let a request be served as soon as there is capacity."""
-        if self._still(name, made, QueuedState.WAITING_FOR_RESOURCES):
-            self._ripe.append(name)
+        queued = self._still(name, made, QueuedState.WAITING_FOR_RESOURCES)
+        if queued is None:
+            return
+        if queued.valid_after is not None and queued.valid_after > self._ledger.now:
+            self._ledger.timers.set(queued.valid_after, "queued-ripe", name, made)
+        else:
+            self.in_line.append(name)
 
     def expired(self, name: str, made: str) -> None:
         """Fail a request whose time to wait is over."""
@@ -123,24 +116,33 @@ class Queue:
     def serve(self) -> None:
         """Give capacity to those who wait for it, in the order in which they came."""
         still_waiting = []
-        for name in self._ripe:
+        for name in self.in_line:
             queued = self._ledger.queued.get(name)
             if queued is None or queued.state is not QueuedState.WAITING_FOR_RESOURCES:
                 continue
-            if self._fits(queued):
+            zone = zone_of(name)
+            if room.has_room(self._ledger, zone, queued.specs):
                 self._provision(queued)
-            elif self._ledger.settings.stockout == "fail":
-                self._fail(queued, stockout(zone_of(name)))
+            elif room.is_refused(self._ledger, zone, queued.specs):
+                self._fail(queued, room.sold_out(zone, queued.specs[0].tier))
             else:
                 still_waiting.append(name)
-        self._ripe = still_waiting
+        self.in_line = still_waiting
 
     def provisioned(self, name: str, made: str) -> None:
         """Let a request become ACTIVE; its nodes are READY a little later."""
         if queued := self._still(name, made, QueuedState.PROVISIONING):
             self._become(queued, QueuedState.ACTIVE)
+            self._lose_a_node(name)
+            if queued.run_for_s is not None:
+                self._after(queued.run_for_s, "queued-run-over", queued)
             for node in self._ledger.nodes_of(name):
                 self._ledger.after(self._ledger.settings.ready_lag_s, "node-ready", node.name)
+
+    def run_over(self, name: str, made: str) -> None:
+        """Take the nodes of a request back that has run for as long as it may."""
+        if self._still(name, made, QueuedState.ACTIVE):
+            self.suspend(name, Initiator.SERVICE)
 
     # --- Loss ---------------------------------------------------------------------------------
 
@@ -176,14 +178,15 @@ class Queue:
         for node in self._ledger.nodes_of(name):
             self._pool.start_delete(node.name)
         if is_again or not self._gets_stuck():
-            self._ledger.after(
-                self._ledger.settings.delete_s, "queued-deleted", name, operation.name
+            takes_s = self._ledger.duration_of(
+                "DeleteQueuedResource", self._ledger.settings.delete_s
             )
+            self._ledger.after(takes_s, "queued-deleted", name, operation.name)
         return operation
 
     def deleted(self, name: str, operation: str) -> None:
         """Let a request and its nodes be gone, and all who wait for that know it."""
-        if self._ledger.operations[operation].ended_at is not None:
+        if not self._ledger.is_open(operation):
             return
         self._remove_nodes(name)
         del self._ledger.queued[name]
@@ -191,43 +194,6 @@ class Queue:
             self._ledger.end_operation(waiting)
 
     # --- Helpers ------------------------------------------------------------------------------
-
-    def _admit(self, name: str, request: QueuedRequest) -> QueuedResource:
-        ledger, location = self._ledger, location_of(name)
-        admission.check_location(ledger, name)
-        admission.check_id("queued_resource_id", short(name))
-        if name in ledger.queued or name in ledger.pending:
-            raise already_exists(name)
-        if not request.wishes:
-            raise invalid("Invalid value for field 'tpu.node_spec': at least one is required.")
-        specs: tuple[NodeSpec, ...] = tuple(
-            admission.admit_node(ledger, location, wish, request.tier) for wish in request.wishes
-        )
-        admission.check_names_free(ledger, location, specs)
-        admission.check_quota(ledger, location, specs)
-        valid_until = request.valid_until
-        if request.valid_for_s is not None:
-            valid_until = ledger.now + request.valid_for_s
-        return QueuedResource(
-            name, specs, request.body, created_at=ledger.now, valid_until=valid_until
-        )
-
-    def _fits(self, queued: QueuedResource) -> bool:
-        zone = zone_of(queued.name)
-        for accelerator_type in {spec.accelerator_type for spec in queued.specs}:
-            limit = self._ledger.settings.capacity.get(f"{zone}/{accelerator_type}")
-            wanted = sum(spec.accelerator_type == accelerator_type for spec in queued.specs)
-            if limit is not None and self._in_use(zone, accelerator_type) + wanted > limit:
-                return False
-        return True
-
-    def _in_use(self, zone: str, accelerator_type: str) -> int:
-        return sum(
-            node.state is not NodeState.PREEMPTED
-            and zone_of(node.name) == zone
-            and node.spec.accelerator_type == accelerator_type
-            for node in self._ledger.nodes.values()
-        )
 
     def _provision(self, queued: QueuedResource) -> None:
         self._become(queued, QueuedState.PROVISIONING)
@@ -263,6 +229,15 @@ class Queue:
     def _remove_nodes(self, name: str) -> None:
         for node in self._ledger.nodes_of(name):
             self._pool.remove(node.name)
+
+    def _lose_a_node(self, name: str) -> None:
+        """Let a request be ACTIVE without its last node, if that was ordered."""
+        left = self._ledger.settings.missing_nodes
+        if left:
+            self._ledger.settings = self._ledger.settings.model_copy(
+                update={"missing_nodes": left - 1}
+            )
+            self._pool.remove(self._ledger.nodes_of(name)[-1].name)
 
     def _gets_stuck(self) -> bool:
         left = self._ledger.settings.stuck_deletes

@@ -32,6 +32,11 @@ class NodeState(StrEnum):
 
     CREATING = "CREATING"
     READY = "READY"
+    RESTARTING = "RESTARTING"
+    REPAIRING = "REPAIRING"
+    STOPPING = "STOPPING"
+    STOPPED = "STOPPED"
+    STARTING = "STARTING"
     PREEMPTED = "PREEMPTED"
     DELETING = "DELETING"
 
@@ -55,7 +60,12 @@ class Power(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeWish:
-    """A node as a request describes it.  ``body`` is all of it as JSON."""
+    """A node as a request describes it.  ``body`` is all of it as JSON.
+
+    ``scheduling`` is what the API shows of its terms; empty: what its tier stands for.
+    ``is_multislice`` says that it is one of several that were asked for as one.
+    ``accelerator_config`` is its type and topology, the other way to name a type.
+    """
 
     node_id: str
     accelerator_type: str
@@ -65,6 +75,11 @@ class NodeWish:
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     body: JsonObject = field(default_factory=dict)
+    scheduling: JsonObject = field(default_factory=dict)
+    is_multislice: bool = False
+    accelerator_config: JsonObject = field(default_factory=dict)
+    external_ips: bool = False
+    data_disks: tuple[JsonObject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +99,11 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class QueuedResource:
-    """A request for nodes.  ``body`` is the request as JSON, ``error`` a google.rpc.Status."""
+    """A request for nodes.  ``body`` is the request as JSON, ``error`` a google.rpc.Status.
+
+    It is not served before ``valid_after``, and fails when it still waits at ``valid_until``.
+    Its nodes are taken back when they have run for ``run_for_s``.
+    """
 
     name: str
     specs: tuple[NodeSpec, ...]
@@ -94,6 +113,8 @@ class QueuedResource:
     initiator: Initiator = Initiator.UNSPECIFIED
     valid_until: float | None = None
     error: JsonObject | None = None
+    valid_after: float | None = None
+    run_for_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +134,8 @@ class Node:
     labels: Mapping[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
+    external_ips: bool = True
+    data_disks: tuple[JsonObject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +143,8 @@ class Host:
     """One VM of a node.
 
     ``attributes`` is the node's metadata as this host sees it, some time after the API does.
-    ``cut`` names the services that do not answer this host.
+    ``cut`` names the services that do not answer this host. ``guest_attributes`` is what it
+    has told the API, by ``namespace/key``.
     """
 
     name: str
@@ -136,11 +160,16 @@ class Host:
     maintenance_event: str = "NONE"
     upcoming_maintenance: Mapping[str, str] | None = None
     cut: frozenset[str] = frozenset()
+    guest_attributes: Mapping[str, str] = field(default_factory=dict)
+    clock_skew_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A long-running call.  ``result`` is what it made, once it is done without an error."""
+    """A long-running call.  ``result`` is what it made, once it is done without an error.
+
+    ``is_forgotten``: its caller has deleted it; what it started goes on.
+    """
 
     name: str
     verb: str
@@ -149,6 +178,8 @@ class Operation:
     ended_at: float | None = None
     result: QueuedResource | Node | None = None
     error: JsonObject | None = None
+    is_cancel_requested: bool = False
+    is_forgotten: bool = False
 
 
 def zone_of(name: str) -> str:

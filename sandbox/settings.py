@@ -7,12 +7,13 @@ scaled down so that a preemption and its recovery can be watched.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from sandbox import wrong
 from sandbox.errors import STATUS_OF_HTTP, SettingsError
+from sandbox.luck import Lifetime
 from shared.topology import Topic
 
 Seconds = Annotated[float, Field(ge=0, le=86_400)]
@@ -22,8 +23,9 @@ Count = Annotated[int, Field(ge=0)]
 class CallFailure(BaseModel):
     """An order to fail the next ``count`` calls of one API method.
 
-    ``when`` says where it breaks: ``before`` the call has an effect, ``after`` it (a lost
-    reply), or in the long-running ``operation`` that it started.
+    ``method`` may be a pattern, as ``Create*``. ``when`` says where it breaks: ``before`` the
+    call has an effect, ``after`` it, or in the long-running ``operation`` that it started;
+    ``dropped`` breaks the connection after the effect, so that there is no reply at all.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -32,7 +34,17 @@ class CallFailure(BaseModel):
     code: Literal[*STATUS_OF_HTTP] = 503  # type: ignore[valid-type]  # keys are int literals
     count: Annotated[int, Field(ge=1)] = 1
     message: str = "The service is currently unavailable."
-    when: Literal["before", "after", "operation"] = "before"
+    when: Literal["before", "after", "operation", "dropped"] = "before"
+
+
+class CallDelay(BaseModel):
+    """An order to let the operations of the next ``count`` calls take another time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    method: str
+    delay_s: Seconds
+    count: Annotated[int, Field(ge=1)] = 1
 
 
 class Settings(BaseModel):
@@ -66,6 +78,15 @@ class Settings(BaseModel):
     """From the end of a node update to the hosts' metadata servers knowing it."""
     notice_s: Seconds = 30.0
     """From a preemption notice to the kill, if the order does not say otherwise."""
+    maintenance_s: Seconds = 5.0
+    """How long hosts are off for maintenance.  Really: minutes to hours."""
+    speed: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
+    """How much faster than a clock the cloud is: it divides every duration of the cloud."""
+
+    seed: int | None = None
+    """What the cloud's luck is drawn from; None: another one at every start."""
+    lifetimes: tuple[Lifetime, ...] = ()
+    """How long spot nodes live; the first that fits a node counts.  Without one: for ever."""
 
     zones: tuple[str, ...] | None = None
     """The zones the project may use; None: all of the catalogue."""
@@ -75,16 +96,30 @@ class Settings(BaseModel):
     """Nodes that fit, by ``zone/accelerator type``."""
     stockout: Literal["wait", "fail"] = "wait"
     """What becomes of a request without capacity: it stays WAITING, or FAILS with code 8."""
+    sold_out: Mapping[str, Literal["wait", "fail"]] = {}
+    """Zones, or ``zone/accelerator type``, without any capacity, whatever ``capacity`` says."""
+    hidden: tuple[str, ...] = ()
+    """Zones that listings of everything leave out without a word."""
     quota: Mapping[str, Count] = {}
-    """Chips the project may hold, by ``region/generation/tier``; a tier is spot, on-demand or
-    reserved.
+    """Chips the project may hold, by ``region/generation/tier`` or ``zone/generation/tier``; a
+    tier is spot, on-demand or reserved.
     """
+    quota_cuts: Mapping[str, Count] = {}
+    """Less than ``quota`` for a while, by the same names."""
     runtime_versions: tuple[str, ...] = ()
     """Runtime versions accepted beside those of the catalogue."""
     stuck_deletes: Count = 0
     """So many of the next deletes never end until they are ordered again."""
     failures: tuple[CallFailure, ...] = ()
     """API calls that shall fail."""
+    delays: tuple[CallDelay, ...] = ()
+    """API calls whose operations shall take long, or no time at all."""
+    missing_nodes: Count = 0
+    """So many of the next requests become ACTIVE without their last node."""
+    audit_copies: Annotated[int, Field(ge=0, le=10)] = 0
+    """How often each entry of the audit log is published on its topic; 0: there is no sink."""
+    audit_lag_s: Seconds = 1.0
+    """From an event to its entry in the audit log.  Really: seconds."""
 
     @classmethod
     def parse(cls, values: Mapping[str, object]) -> Settings:
@@ -92,19 +127,21 @@ class Settings(BaseModel):
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
-            raise SettingsError(_explain(error)) from None
+            raise SettingsError(wrong.with_setting(error, KEYS)) from None
+
+    def dumped(self) -> dict[str, object]:
+        """Return what ``parse`` makes these settings of."""
+        return self.model_dump(mode="json")
 
     def updated(self, values: Mapping[str, object]) -> Settings:
         """Return a copy with some values replaced.  Raises SettingsError."""
         return self.parse({**self.model_dump(), **values})
 
 
-def _explain(error: ValidationError) -> str:
-    """Turn the first complaint into a sentence that names the setting."""
-    first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"])
-    if first["type"] != "extra_forbidden":
-        return f"setting {name}: {first['msg']}"
-    near = get_close_matches(name, Settings.model_fields, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"there is no setting {name}{hint}"
+# The keys of every level, by the setting that holds the level.
+KEYS: Mapping[int | str, tuple[str, ...]] = {
+    "": tuple(Settings.model_fields),
+    "delays": tuple(CallDelay.model_fields),
+    "failures": tuple(CallFailure.model_fields),
+    "lifetimes": tuple(Lifetime.model_fields),
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -36,6 +37,25 @@ class Timers:
     def next_at(self) -> float | None:
         """Return when the earliest timer is due."""
         return self._heap[0].at if self._heap else None
+
+    def of(self, kind: str) -> list[Timer]:
+        """Return all timers of a kind, earliest first."""
+        return sorted(timer for timer in self._heap if timer.kind == kind)
+
+    def drop(self, kind: str) -> None:
+        """Forget all timers of a kind."""
+        self._heap = [timer for timer in self._heap if timer.kind != kind]
+        heapq.heapify(self._heap)
+
+    def by_number(self) -> dict[str, Timer]:
+        """Return all timers by their numbers."""
+        return {str(timer.number): timer for timer in self._heap}
+
+    def restore(self, timers: Iterable[Timer]) -> None:
+        """Be what another queue was."""
+        self._heap = list(timers)
+        heapq.heapify(self._heap)
+        self._number = max((timer.number for timer in self._heap), default=0)
 
     def pop_due(self, now: float) -> Timer | None:
         """Take the earliest timer that is due."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sandbox.access import Access
 from sandbox.calls import CallLog
 from sandbox.web import ConnectionDroppedError
 
@@ -29,6 +30,7 @@ class World:
     publish: Publish
     clock: Callable[[], float]
     calls: CallLog = field(default_factory=CallLog)
+    access: Access = field(default_factory=Access)
 
     def settings(self) -> Settings:
         """Return the settings in force."""

@@ -172,10 +172,7 @@ class Inbox(Protocol):
         ...
 
     def retry(self, delivery: Delivery, *, after_s: float | None = None) -> None:
-        """Give it back: due again after ``after_s`` or the subscription's backoff.
-
-        A message that used up its attempts goes to the dead-letter topic instead.
-        """
+        """Give it back: due after ``after_s`` or the backoff; tried too often, it is put aside."""
         ...
 
 
@@ -209,8 +206,7 @@ class Blobs(Protocol):
     def put(self, name: str, data: bytes, *, if_generation: int | None = None) -> int:
         """Write an object and return its generation.
 
-        ``if_generation`` 0 means it must not exist; another number means it must be that one.
-        Raises Conflict when that does not hold.
+        ``if_generation`` must be its present one, 0 if there is none.  Raises Conflict.
         """
         ...
 
@@ -231,10 +227,7 @@ class SliceApi(Protocol):
         ...
 
     def operation_error(self, operation: str) -> str | None:
-        """Say what an operation failed with; "" while it runs or after it succeeded.
-
-        None: the operation is no longer known.
-        """
+        """Say what an operation failed with, "" if it did not; None: it is not known any more."""
         ...
 
     def get(self, zone: str, name: str) -> CloudRequest | None:
@@ -247,6 +240,14 @@ class SliceApi(Protocol):
 
     def delete(self, zone: str, name: str) -> None:
         """Delete a queued resource with its nodes.  Idempotent: 404 is success."""
+        ...
+
+    def find(self, zone: str, node: str) -> CloudRequest | None:
+        """Read a node that others made as a request of its name; None only for a true 404."""
+        ...
+
+    def remove(self, zone: str, node: str, uid: str) -> None:
+        """Delete a node that others made, with its request, unless it is another one by now."""
         ...
 
     def ring(self, zone: str, node: str, value: str) -> None:

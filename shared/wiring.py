@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shared.adapters.sqlite_store import SqliteStore
     from shared.adapters.tpu import NodeDefaults
     from shared.app.context import App
+    from shared.core.mandates import Place
 
 EMBEDDED_PROJECT = "sandbox"
 EMBEDDED_BUCKET = "tpuctl-sandbox"
@@ -119,6 +120,14 @@ def declare(settings: Settings, urls: Mapping[str, str]) -> None:
     )
 
 
+def agent_place(settings: Settings) -> Place:
+    """Say where agents find things in this installation."""
+    from shared.core.mandates import Place
+
+    project, bucket = _place(settings)
+    return Place(project, bucket, reports_topic(settings))
+
+
 def open_ticker(settings: Settings) -> Ticker:
     """Open the scheduler job that begins ticks in the google wiring; elsewhere a process does.
 
@@ -138,6 +147,13 @@ def open_blobs(settings: Settings, endpoint: str = "") -> Blobs:
 
     project, bucket = _place(settings)
     return storage.connect(bucket, project=project, endpoint=endpoint or None)
+
+
+def open_bucket(settings: Settings, name: str, endpoint: str = "") -> Blobs:
+    """Open any bucket, by its name."""
+    from shared.adapters import storage
+
+    return storage.connect(name, project=_place(settings)[0], endpoint=endpoint or None)
 
 
 def open_slices(settings: Settings, endpoint: str = "") -> SliceApi:

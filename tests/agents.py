@@ -37,17 +37,23 @@ class Host:
     """One host of one bid.
 
     ``obeys`` says whether its command goes when it is told to, ``is_cut_off`` whether it can
-    read its mandate, ``is_mute`` whether its snapshots arrive, ``fails_setup`` and ``is_slow``
-    whether its setup fails, or does not come to an end; ``boots`` counts its lives, ``hostname``
-    is its VM's own name, like none of another node.
+    read its mandate, ``is_dead`` whether it does nothing any more while its node looks well,
+    ``is_mute`` whether its snapshots arrive, ``cannot_publish`` whether it has
+    to leave them beside its mandate, ``fails_setup`` and ``is_slow`` whether its setup fails, or
+    does not come to an end; ``boots`` counts its lives, ``hostname`` is its VM's own name, like
+    none of another node.
     """
 
     def __init__(self, config: str, number: int, around: Surroundings) -> None:
         self.obeys = True
         self.is_cut_off = False
+        self.is_dead = False
         self.is_mute = False
+        self.cannot_publish = False
         self.fails_setup = False
         self.is_slow = False
+        self.reboots = True
+        self.wants_reboot = False
         self.setups = 0
         self.boots = 0
         self._raw, self._number, self._around = config, number, around
@@ -111,21 +117,32 @@ class Host:
     @property
     def runs(self) -> tuple[str, int] | None:
         """The job and attempt that live here."""
-        return self.state.live.key if self.state.live else None
+        return self.state.live.key if self.state.live and not self.is_dead else None
 
     def act(self) -> Message | None:
         """Look at the mandate once, do what follows, and return what it says, if anything."""
+        if self.is_dead:
+            return None
         before = self._words
         self._take(self._read())
         self._sequence += 1
         is_due = self._words != before or self._wants_report
         self._wants_report = False
+        if self.cannot_publish:
+            self.leave_beside_mandate()
+            return None
         return None if self.is_mute or not is_due else self.snapshot()
 
     def snapshot(self) -> Message:
         """Say everything that is true now."""
         words = agent.snapshot(self.state, sequence=self._sequence, at=self._at)
         return Message(json.dumps(words).encode(), SNAPSHOT)
+
+    def leave_beside_mandate(self) -> None:
+        """Put what it would say where launch looks for it; it tries again and again."""
+        stem = self.config.mandate.removesuffix(".json")
+        if not self.is_cut_off:
+            self._around.blobs.put(f"{stem}.host-{self._number}.json", self.snapshot().data)
 
     @property
     def _words(self) -> object:
@@ -163,6 +180,9 @@ class Host:
 
     def _take(self, *events: agent.Event) -> None:
         """Take in facts, and those that follow from what was decided on them."""
+        if self.wants_reboot:
+            self.wants_reboot = False
+            self.reboot()
         waiting = list(events)
         while waiting:
             self.state, actions = agent.step(self.state, waiting.pop(0))
@@ -181,6 +201,8 @@ class Host:
             return self._gone(15) if self.obeys else []
         if isinstance(action, agent.Kill):
             return self._gone(9)
+        if isinstance(action, agent.Reboot):
+            self.wants_reboot = self.reboots
         self._wants_report = self._wants_report or isinstance(action, agent.Report)
         return []
 
@@ -210,6 +232,12 @@ class Farm:
         self._slices = slices
         self._around = Surroundings(blobs, clock)
         self._hosts: dict[str, list[Host]] = {}
+
+    def install(self, name: str, config: str) -> list[Host]:
+        """Run the installer on the hosts of a node that others made."""
+        count = json.loads(config)["hosts"]
+        self._hosts[name] = [Host(config, number, self._around) for number in range(count)]
+        return self._hosts[name]
 
     def boot(self, name: str, *, hosts: int | None = None) -> list[Host]:
         """Boot the hosts of a node, or only the first of them."""
@@ -243,8 +271,8 @@ class Farm:
         return len(said)
 
     def _has_power(self, name: str) -> bool:
-        held = self._slices._held.get(name)
-        nodes = held.shown.nodes if held else ()
+        held, other = self._slices._held.get(name), self._slices.others.get(name)
+        nodes = held.shown.nodes if held else other.nodes if other else ()
         return any(node.state == "READY" for node in nodes)
 
     def _check_one_writer(self) -> None:

@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping
 from random import Random
+from typing import Any, cast
 
 from sandbox.cloud import Cloud
-from sandbox.queued import QueuedRequest
+from sandbox.engine import Engine
+from sandbox.errors import JsonObject
+from sandbox.queued_request import QueuedRequest
 from sandbox.resources import NodeWish, QueuedState
+from sandbox.service import Service
 from sandbox.settings import Settings
+from sandbox.world import World
 from shared.core.catalog import Tier
 
 Fields = Mapping[str, object]
@@ -66,3 +71,31 @@ def active_cloud(**settings: object) -> Cloud:
 def state(cloud: Cloud, name: str = "a") -> QueuedState:
     """Return the state of a queued resource."""
     return cloud.queued_resource(queued_name(name)).state
+
+
+def api_of(cloud: Cloud) -> Service:
+    """Return the API over a cloud, without a server before it or processes behind it."""
+    nobody = cast("Any", None)
+    now = lambda: cloud.ledger.now  # noqa: E731 - one line for a clock
+    world = World(Engine(cloud, clock=now), nobody, nobody, nobody, now)
+    return Service(world)
+
+
+def node_body(**fields: object) -> JsonObject:
+    """Describe a two-host node as a request does."""
+    return {"acceleratorType": "v4-16", "runtimeVersion": "tpu-ubuntu2204-base", **fields}
+
+
+def queued_body(
+    name: str, fields: Fields | None = None, *, node: Fields | None = None
+) -> JsonObject:
+    """Describe a queued resource of one node as a request does."""
+    spec: JsonObject = {"parent": LOCATION, "nodeId": name, "node": node or node_body()}
+    return {"tpu": {"nodeSpec": [spec]}, **(fields or {})}
+
+
+def several_body(word: str, count: int, prefix: str = "") -> JsonObject:
+    """Describe a queued resource of several nodes, in the words of a version of the API."""
+    params: JsonObject = {"nodeCount": count, **({"nodeIdPrefix": prefix} if prefix else {})}
+    spec: JsonObject = {"parent": LOCATION, word: params, "node": node_body()}
+    return {"tpu": {"nodeSpec": [spec]}}

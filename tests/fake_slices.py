@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from shared.errors import Busy, ControlPlaneError, InvalidRequest
 from shared.ports import BidRequest, Clock, CloudNode, CloudRequest, Listing
@@ -42,6 +43,7 @@ class FakeSliceApi:
         self._coming: dict[str, _Held] = {}
         self._operations: dict[str, str] = {}
         self._made: Counter[str] = Counter()
+        self.others: dict[str, CloudRequest] = {}
 
     # The port.
 
@@ -73,6 +75,7 @@ class FakeSliceApi:
                 tuple(held.shown for held in self._held.values() if held.shown.zone in complete),
                 complete,
                 tuple(f"{zone}: unreachable" for zone in sorted(set(zones) - complete)),
+                tuple(other for other in self.others.values() if other.zone in complete),
             )
 
     def delete(self, zone: str, name: str) -> None:
@@ -87,6 +90,21 @@ class FakeSliceApi:
             self._show(name, lambda shown: replace(shown, state="DELETING", initiator="USER"))
             if not self.slow_deletes:
                 self.finish_delete(name)
+
+    def find(self, zone: str, node: str) -> CloudRequest | None:
+        """Read a node that others made."""
+        self.calls["find"] += 1
+        with self.plan.around("find"):
+            other = self.others.get(node)
+            return other if other and other.zone == zone else None
+
+    def remove(self, zone: str, node: str, uid: str) -> None:
+        """Delete a node that others made, if it is the one meant."""
+        self.calls["remove"] += 1
+        with self.plan.around("remove"):
+            other = self.others.get(node)
+            if other is not None and (other.zone, other.nodes[0].uid) == (zone, uid):
+                del self.others[node]
 
     def ring(self, zone: str, node: str, value: str) -> None:
         """Set the bell of a node that is READY; nothing happens to any other."""
@@ -107,6 +125,29 @@ class FakeSliceApi:
     def asked(self, name: str) -> BidRequest:
         """Return what was asked for by a name."""
         return self._held[name].asked
+
+    def plant(self, name: str, zone: str, **changes: Any) -> CloudNode:
+        """Let somebody else make a node, or make another one of the same name."""
+        self._made["node"] += 1
+        node = CloudNode(
+            name=name,
+            zone=zone,
+            uid=f"{self._made['node']}@{self._clock.now().isoformat()}",
+            state="READY",
+            health="HEALTHY",
+            hosts=self._hosts,
+            labels={},
+            accelerator_type="v4-16",
+            runtime_version="tpu-ubuntu2204-base",
+        )
+        self.replant(replace(node, **changes))
+        return self.others[name].nodes[0]
+
+    def replant(self, node: CloudNode) -> None:
+        """Put a node that others made into any state."""
+        self.others[node.name] = CloudRequest(
+            name=node.name, zone=node.zone, state="ACTIVE", reason="", initiator="", nodes=(node,)
+        )
 
     def fail_next(
         self, method: str, error: ControlPlaneError, *, count: int = 1, after_effect: bool = False

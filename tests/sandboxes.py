@@ -112,9 +112,11 @@ class Box:
 
 
 @contextmanager
-def running(home: Path, **settings: object) -> Iterator[Box]:
-    """Run a sandbox for the time of a block."""
-    info = control.start(home, settings={**QUICK, **settings})
+def running(
+    home: Path, *, bus: Path | None = None, has_ssh: bool = False, **settings: object
+) -> Iterator[Box]:
+    """Run a sandbox for the time of a block; what it publishes goes to a state file."""
+    info = control.start(home, settings={**QUICK, **settings}, bus=bus, has_ssh=has_ssh)
     transport = TpuRestTransport(
         host=info.url.removeprefix("http://"),
         url_scheme="http",

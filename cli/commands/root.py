@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,9 +12,10 @@ import typer
 from typer.exceptions import TyperException
 from typer.main import get_command
 
+from cli.completion import is_wanted
 from cli.errors import INTERRUPTED
 from cli.near import near_names
-from cli.quick import QuickCommand, QuickGroup
+from cli.quick import QuickCommand, QuickGroup, WordsCommand
 
 USAGE_ERRORS: Final = (TyperException,)
 
@@ -32,10 +34,18 @@ class Entry:
 COMMANDS: Final[Mapping[str, Entry]] = {
     "run": Entry("cli.commands.run", "run", "Run a command on a TPU slice.", takes_command=True),
     "ps": Entry("cli.commands.ps", "ps", "List jobs, those at work first."),
+    "watch": Entry("cli.commands.watch", "watch", "Watch jobs live; leaving it stops nothing."),
     "show": Entry("cli.commands.show", "show", "Show a job: attempts, timeline, what to do next."),
+    "why": Entry(
+        "cli.commands.why", "why", "Say what a job waits for, since when, and what comes next."
+    ),
     "logs": Entry("cli.commands.logs", "logs", "Print what a job's program wrote."),
+    "history": Entry(
+        "cli.commands.history", "history", "Say what was done to your jobs, and by whom."
+    ),
     "wait": Entry("cli.commands.wait", "wait", "Wait until jobs are over."),
     "stop": Entry("cli.commands.stop", "stop", "Stop a job; it can be resumed later."),
+    "clean": Entry("cli.commands.clean", "clean", "Put finished jobs away: ps leaves them out."),
     "resume": Entry("cli.commands.again", "resume", "Go on from the newest checkpoint."),
     "rerun": Entry("cli.commands.again", "rerun", "Start again from the first step."),
     "poke": Entry(
@@ -56,7 +66,8 @@ COMMANDS: Final[Mapping[str, Entry]] = {
         "Create again what is wanted; what waited goes on by itself.",
     ),
     "grant": Entry("cli.commands.grant", "app", "What may be used without paying."),
-    "slice": Entry("cli.commands.slices", "app", "List and release TPU slices."),
+    "slice": Entry("cli.commands.slices", "app", "TPU slices of your own, and what there is."),
+    "ckpt": Entry("cli.commands.ckpt", "app", "Look at checkpoints."),
     "init": Entry(
         "cli.commands.init", "init", "Write this home's settings: where the control plane is."
     ),
@@ -71,6 +82,12 @@ COMMANDS: Final[Mapping[str, Entry]] = {
     "emulators": Entry(
         "cli.commands.emulators", "app", "Google's Firestore and Pub/Sub emulators on this machine."
     ),
+    "selftest": Entry(
+        "cli.commands.selftest",
+        "selftest",
+        "Check this installation; with --live what it assumes of Cloud TPU.",
+    ),
+    "tldr": Entry("cli.commands.tldr", "tldr", "Show the commands of a day on one page."),
     "demo": Entry("cli.commands.demo", "demo", "Train through two preemptions on this machine."),
 }
 
@@ -91,6 +108,16 @@ class LazyGroup(QuickGroup):
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Offer the commands without importing any of them."""
+        if incomplete.startswith("-"):
+            offers: list[Any] = super().shell_complete(ctx, incomplete)
+            return offers
+        from typer._click.shell_completion import CompletionItem
+
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [CompletionItem(name, help=COMMANDS[name].help) for name in names]
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Name the near commands when there is none of this name."""
         name = args[0]
@@ -101,14 +128,6 @@ class LazyGroup(QuickGroup):
         return super().resolve_command(ctx, args)
 
 
-app = typer.Typer(
-    cls=LazyGroup,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
 def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's signature
     if value:
         from importlib.metadata import version
@@ -117,23 +136,49 @@ def _print_version(value: bool) -> None:  # noqa: FBT001 - typer's signature
         raise typer.Exit
 
 
-@app.callback()
+VERSION = Annotated[
+    bool,
+    typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version."),
+]
+
+
 def tpuctl(
     *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
+    version: VERSION = False,
+    install_completion: Annotated[
+        bool, typer.Option("--install-completion", help="Let Tab complete in this shell.")
+    ] = False,
+    show_completion: Annotated[
+        bool, typer.Option("--show-completion", help="Print what does that.")
     ] = False,
 ) -> None:
     """Keep checkpointed training runs alive on preemptible Cloud TPU slices."""
 
 
+def completing(*, version: VERSION = False) -> None:
+    """Keep checkpointed training runs alive on preemptible Cloud TPU slices."""
+
+
+def made(*, with_completion: bool) -> Any:
+    """Make the program.
+
+    What Typer needs for Tab takes longer than most commands: else its flags are only listed.
+    """
+    app = typer.Typer(
+        cls=LazyGroup,
+        add_completion=with_completion,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(completing if with_completion else tpuctl)
+    return get_command(app)
+
+
 def call(words: list[str]) -> int:
     """Call a command and return its exit code; errors are raised."""
+    program = made(with_completion=is_wanted(words, os.environ))
     try:
-        result = get_command(app).main(words, prog_name="tpuctl", standalone_mode=False)
+        result = program.main(words, prog_name="tpuctl", standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
     if result == INTERRUPTED:
@@ -148,8 +193,11 @@ def load(name: str) -> Any:
     found = getattr(import_module(entry.module), entry.attribute)
     if isinstance(found, typer.Typer):
         found.rich_markup_mode = None
+        # The program has the flags for all its commands.
+        found._add_completion = False  # noqa: SLF001 - a group of ours is told here, once for all
         return get_command(found)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     context = {"allow_interspersed_args": not entry.takes_command}
-    single.command(name, cls=QuickCommand, context_settings=context)(found)
+    kind = WordsCommand if entry.takes_command else QuickCommand
+    single.command(name, cls=kind, context_settings=context)(found)
     return get_command(single)

@@ -9,45 +9,90 @@ import typer
 
 from cli import tables
 from cli.as_json import print_json
+from cli.commands import slice_orders
 from cli.installation import Installation, for_orders, here
 from cli.orders import give, new_order
-from cli.slices import find_slice, live_slices, newest_bid
-from cli.words import AS_JSON, COMMAND_ID
+from cli.slices import find_slice, live_slices, name_of, newest_bid
+from cli.words import AS_JSON, COMMAND_ID, SLICE
 from shared.core.orders import OrderKind
 from shared.ports import Document
 
-HEADINGS: Final = ("SLICE", "TYPE", "TIER", "HOSTS", "GEN", "ZONE", "STATE", "JOB", "AGE", "")
-RIGHT: Final = frozenset({3, 4, 8})
+HEADINGS: Final = (
+    "SLICE", "KIND", "TYPE", "TIER", "HOSTS", "GEN", "ZONE", "STATE", "JOB", "AGE", "",
+)  # fmt: skip
+RIGHT: Final = frozenset({4, 5, 9})
 
-app = typer.Typer(no_args_is_help=True, help="List and release TPU slices.")
+app = typer.Typer(no_args_is_help=True, help="TPU slices of your own, and what there is.")
 
 
 @app.command("ls")
-def list_slices(*, as_json: AS_JSON = False) -> None:
+def list_slices(
+    *,
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="Also TPUs that nobody here made or adopted.")
+    ] = False,
+    zone: slice_orders.ZONE = None,
+    as_json: AS_JSON = False,
+) -> None:
     """List the slices that exist, or are asked for."""
     installation = here()
     found = live_slices(installation)
+    others = _unmanaged(installation, found, zone or []) if everything else []
     if as_json:
-        print_json({"slices": [dict(document.fields) for document in found]})
-    elif not found:
-        typer.echo("no slices\nnext: tpuctl run --help")
+        more = {"unmanaged": others} if everything else {}
+        print_json({"slices": [dict(document.fields) for document in found], **more})
+        return
+    if not found:
+        typer.echo("no slices\nnext: tpuctl run --help, tpuctl slice create --help")
     else:
         rows = [HEADINGS, *(_row(installation, document) for document in found)]
         for line in tables.table(rows, columns=tables.width(), right=RIGHT):
             typer.echo(line)
+    if everything:
+        from cli.slice_text import unmanaged_text
+
+        for line in unmanaged_text(others, tables.width()):
+            typer.echo(line)
+
+
+@app.command("show")
+def show(name: SLICE, *, as_json: AS_JSON = False) -> None:
+    """Show a slice: what it is, where, its hosts, what happened to it."""
+    from cli.slice_text import text_of
+    from cli.slice_view import read_view
+
+    installation = here()
+    view = read_view(installation.store, find_slice(installation, name))
+    if as_json:
+        print_json(view.stored)
+        return
+    for line in text_of(view, tables.width()):
+        typer.echo(line)
 
 
 @app.command("rm")
-def release(
-    name: Annotated[str, typer.Argument(metavar="SLICE", help="As `tpuctl slice ls` names it.")],
-    *,
-    command_id: COMMAND_ID = None,
-) -> None:
-    """Give a slice back that no job uses."""
+def release(name: SLICE, *, command_id: COMMAND_ID = None) -> None:
+    """Give a slice back that no job uses; what others made stays, unless it is disposable."""
     installation = for_orders()
-    find_slice(installation, name)
-    give(installation, new_order(OrderKind.RELEASE, command_id), {"slice": name})
-    typer.echo(f"slice {name} is being given back\nnext: tpuctl slice ls")
+    found = name_of(installation, name)
+    give(installation, new_order(OrderKind.RELEASE, command_id), {"slice": found})
+    typer.echo(f"slice {found} is being given back\nnext: tpuctl slice ls")
+
+
+app.command("create")(slice_orders.create)
+app.command("recreate")(slice_orders.recreate)
+app.command("restart")(slice_orders.restart)
+app.command("adopt")(slice_orders.adopt)
+app.command("installer")(slice_orders.installer)
+
+
+def _unmanaged(
+    installation: Installation, found: list[Document], zones: list[str]
+) -> list[dict[str, Any]]:
+    from cli.unmanaged import read_unmanaged
+
+    named = [each for text in zones for each in text.split(",") if each]
+    return read_unmanaged(installation, found, named)
 
 
 def _row(installation: Installation, document: Document) -> tuple[str, ...]:
@@ -55,6 +100,7 @@ def _row(installation: Installation, document: Document) -> tuple[str, ...]:
     bid = newest_bid(fields)
     return (
         str(fields["name"]),
+        str(fields["kind"]),
         str(fields["accelerator_type"]),
         str(fields["tier"]),
         str(fields["hosts"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -11,17 +10,22 @@ from typing import Annotated, Final
 import typer
 
 from cli import tables
+from cli.completion import job_names
 from cli.errors import FAILED, TIMED_OUT, CliError
 from cli.installation import Installation, here
 from cli.jobs import JobRow, find_job, read_job, warn_without_runner
+from cli.times import seconds
 
 _LOOK_AGAIN_S: Final = 0.1
-_TIME: Final = re.compile(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s?)?")
-_UNITS: Final = (3600, 60, 1)
 
 
 def wait(
-    jobs: Annotated[list[str], typer.Argument(metavar="JOB...", help="Number, @last, name or id.")],
+    jobs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="JOB...", help="Number, @last, name or id.", autocompletion=job_names
+        ),
+    ],
     *,
     timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="Give up after: 90, 5m, 2h30m.")
@@ -33,7 +37,7 @@ def wait(
     exist, 4 when the time is up.
     """
     installation = here()
-    timeout_s = None if timeout is None else _seconds(timeout)
+    timeout_s = None if timeout is None else seconds("--timeout", timeout)
     found = {job.id: job for job in (find_job(installation, name) for name in jobs)}
     wait_for(installation, list(found.values()), timeout_s)
 
@@ -93,7 +97,7 @@ def _ending(job: JobRow) -> str:
     if job.stage == "succeeded":
         return line
     why = tables.printable(str(job.fields.get("reason") or ""))
-    return f"{line}{f': {why}' if why else ''}\nnext: tpuctl show {job.number}"
+    return f"{line}{f': {why}' if why else ''}\nnext: tpuctl why {job.number}"
 
 
 def _status(job: JobRow) -> str:
@@ -106,18 +110,8 @@ def _timed_out(waiting: Sequence[JobRow], timeout_s: float | None) -> CliError:
     what = ", ".join(f"job {job.number} is {job.stage}" for job in waiting)
     return CliError(
         f"not over after {timeout_s:g} s: {what}",
-        next_step=f"tpuctl show {waiting[0].number}",
+        next_step=f"tpuctl why {waiting[0].number}",
         code=TIMED_OUT,
-    )
-
-
-def _seconds(written: str) -> float:
-    """Read a length of time; without a unit it is seconds."""
-    match = _TIME.fullmatch(written)
-    if match is None or not written:
-        raise typer.BadParameter(f"--timeout: {written!r} is no time such as 90, 5m or 2h30m")
-    return float(
-        sum(int(part or 0) * unit for part, unit in zip(match.groups(), _UNITS, strict=True))
     )
 
 

@@ -7,23 +7,22 @@ Google's libraries: let only the wiring do it, and late.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-import requests.exceptions
 from google.api_core import exceptions as api
-from google.api_core.retry import Retry, if_exception_type
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import tpu_v2
 from google.cloud.tpu_v2.services.tpu.transports.rest import TpuRestTransport
 
-from shared.adapters.google_errors import GOOGLE_ERRORS, failure_of
-from shared.adapters.tpu_errors import classify, describe
+from shared.adapters.google_errors import failure_of
+from shared.adapters.tpu_calls import CALL, translated
+from shared.adapters.tpu_errors import describe
+from shared.adapters.tpu_others import OtherNodes, others_among
 from shared.adapters.tpu_shapes import last_of, node_names, part_of, request_of
 from shared.errors import ControlPlaneError, InvalidRequest
 from shared.ports import BidRequest, CloudRequest, Listing
@@ -32,22 +31,6 @@ BELL_KEY: Final = "tpuctl-bell"
 ZONES_AT_ONCE: Final = 16
 # What a VM may do is said by its account's roles; scopes would only cut that down once more.
 WORKER_SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
-
-# Given to every method; the retry stays far below the 45 s after which an intent is due again.
-_CALL: Final[dict[str, Any]] = {
-    "timeout": 20.0,
-    "retry": Retry(
-        predicate=if_exception_type(
-            api.ServiceUnavailable,
-            api.InternalServerError,
-            api.GatewayTimeout,
-            requests.exceptions.ConnectionError,
-        ),
-        initial=0.2,
-        maximum=2.0,
-        timeout=15.0,
-    ),
-}
 
 _TIERS: Final[dict[str, dict[str, Any]]] = {
     "spot": {"spot": tpu_v2.QueuedResource.Spot()},
@@ -66,6 +49,14 @@ class NodeDefaults:
     external_ips: bool = True
     network: str = ""
     subnetwork: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Zone:
+    """What a listing shows of one zone."""
+
+    requests: Sequence[CloudRequest]
+    others: Sequence[CloudRequest]
 
 
 def connect(
@@ -95,10 +86,11 @@ class GoogleSliceApi:
         self._client = client
         self._project = project
         self._defaults = defaults or NodeDefaults()
+        self._others = OtherNodes(client, project)
 
     def create(self, request: BidRequest) -> str:
         """Ask for a queued resource.  Idempotent: by name and request id."""
-        with _translated(request.zone):
+        with translated(request.zone):
             try:
                 made = self._client.create_queued_resource(
                     tpu_v2.CreateQueuedResourceRequest(
@@ -107,7 +99,7 @@ class GoogleSliceApi:
                         queued_resource=self._body(request),
                         request_id=request.request_id,
                     ),
-                    **_CALL,
+                    **CALL,
                 )
             except api.Conflict:
                 self._check_owner(request)
@@ -116,16 +108,16 @@ class GoogleSliceApi:
 
     def operation_error(self, operation: str) -> str | None:
         """Say what an operation failed with: status and text, one line."""
-        with _translated(part_of(operation, "locations")):
+        with translated(part_of(operation, "locations")):
             try:
-                found = self._client.get_operation({"name": operation}, **_CALL)
+                found = self._client.get_operation({"name": operation}, **CALL)
             except api.NotFound:
                 return None
         return describe(found.error.code, found.error.message) if found.HasField("error") else ""
 
     def get(self, zone: str, name: str) -> CloudRequest | None:
         """Read one queued resource and its nodes."""
-        with _translated(zone):
+        with translated(zone):
             found = self._queued(zone, name)
             if found is None:
                 return None
@@ -145,11 +137,12 @@ class GoogleSliceApi:
             listed = dict(zip(zones, pool.map(self._list_zone, zones), strict=True))
         whole = {zone: found for zone, found in listed.items() if not isinstance(found, str)}
         return Listing(
-            requests=tuple(request for found in whole.values() for request in found),
+            requests=tuple(request for found in whole.values() for request in found.requests),
             complete=frozenset(whole),
             problems=tuple(
                 f"{zone}: {problem}" for zone, problem in listed.items() if isinstance(problem, str)
             ),
+            others=tuple(other for found in whole.values() for other in found.others),
         )
 
     def delete(self, zone: str, name: str) -> None:
@@ -158,13 +151,13 @@ class GoogleSliceApi:
         Every call is a new order: a delete that got stuck has to be given again, and a repeated
         request id would only return the stuck one.
         """
-        with _translated(zone):
+        with translated(zone):
             try:
                 self._client.delete_queued_resource(
                     tpu_v2.DeleteQueuedResourceRequest(
                         name=self._queued_name(zone, name), request_id=str(uuid4()), force=True
                     ),
-                    **_CALL,
+                    **CALL,
                 )
             except api.NotFound:
                 return
@@ -172,19 +165,27 @@ class GoogleSliceApi:
                 if not self._is_being_deleted(error, zone, name):
                     raise
 
+    def find(self, zone: str, node: str) -> CloudRequest | None:
+        """Read a node that others made."""
+        return self._others.find(zone, node)
+
+    def remove(self, zone: str, node: str, uid: str) -> None:
+        """Delete a node that others made, unless it is another one by now."""
+        self._others.remove(zone, node, uid)
+
     def ring(self, zone: str, node: str, value: str) -> None:
         """Set the bell of a node that is READY; any other hears nothing.
 
         The whole map is written back, because a patch replaces it. Not waited for.
         """
-        with _translated(zone):
+        with translated(zone):
             found = self._node(zone, node)
             if found is None or found.state != tpu_v2.Node.State.READY:
                 return
             rung = tpu_v2.Node(name=found.name, metadata={**found.metadata, BELL_KEY: value})
             request = tpu_v2.UpdateNodeRequest(node=rung, update_mask={"paths": ["metadata"]})
             try:
-                self._client.update_node(request, **_CALL)
+                self._client.update_node(request, **CALL)
             except (api.BadRequest, api.NotFound) as error:
                 if failure_of(error).status not in {"FAILED_PRECONDITION", "NOT_FOUND"}:
                     raise
@@ -246,25 +247,25 @@ class GoogleSliceApi:
 
     def _queued(self, zone: str, name: str) -> tpu_v2.QueuedResource | None:
         try:
-            return self._client.get_queued_resource(name=self._queued_name(zone, name), **_CALL)
+            return self._client.get_queued_resource(name=self._queued_name(zone, name), **CALL)
         except api.NotFound:
             return None
 
     def _node(self, zone: str, name: str) -> tpu_v2.Node | None:
         try:
-            return self._client.get_node(name=f"{self._location(zone)}/nodes/{name}", **_CALL)
+            return self._client.get_node(name=f"{self._location(zone)}/nodes/{name}", **CALL)
         except api.NotFound:
             return None
 
-    def _list_zone(self, zone: str) -> tuple[CloudRequest, ...] | str:
+    def _list_zone(self, zone: str) -> _Zone | str:
         """List a zone to the last page, or say why that did not succeed."""
         try:
-            with _translated(zone):
+            with translated(zone):
                 queued_pages = list(
-                    self._client.list_queued_resources(parent=self._location(zone), **_CALL).pages
+                    self._client.list_queued_resources(parent=self._location(zone), **CALL).pages
                 )
                 node_pages = list(
-                    self._client.list_nodes(parent=self._location(zone), **_CALL).pages
+                    self._client.list_nodes(parent=self._location(zone), **CALL).pages
                 )
         except ControlPlaneError as error:
             return str(error)
@@ -273,18 +274,13 @@ class GoogleSliceApi:
         if unreachable:
             return f"unreachable: {', '.join(unreachable)}"
         nodes = {last_of(node.name): node for page in node_pages for node in page.nodes}
-        return tuple(
-            request_of(queued, [nodes[name] for name in node_names(queued) if name in nodes])
-            for page in queued_pages
-            for queued in page.queued_resources
+        queued = {
+            last_of(each.name): each for page in queued_pages for each in page.queued_resources
+        }
+        return _Zone(
+            [
+                request_of(each, [nodes[name] for name in node_names(each) if name in nodes])
+                for each in queued.values()
+            ],
+            others_among(nodes.values(), queued),
         )
-
-
-@contextmanager
-def _translated(zone: str) -> Iterator[None]:
-    """Turn Google's errors into ours."""
-    try:
-        yield
-    except GOOGLE_ERRORS as error:
-        failure = failure_of(error)
-        raise classify(failure.status, failure.text, zone=zone) from error

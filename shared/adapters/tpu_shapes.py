@@ -24,14 +24,31 @@ def request_of(queued: tpu_v2.QueuedResource, nodes: Iterable[tpu_v2.Node]) -> C
         state=_name_of(queued.state.state),
         reason=describe(error.code, error.message) if error.code else "",
         initiator=_name_of(queued.state.state_initiator),
-        nodes=tuple(_cloud_node(node) for node in nodes),
+        nodes=tuple(node_of(node) for node in nodes),
         labels={
             key: value for spec in queued.tpu.node_spec for key, value in spec.node.labels.items()
         },
     )
 
 
-def _cloud_node(node: tpu_v2.Node) -> CloudNode:
+def request_of_node(node: tpu_v2.Node, queued: tpu_v2.QueuedResource | None) -> CloudRequest:
+    """Show a node under its own name; one that was made directly is as active as it can be."""
+    state = queued.state if queued is not None else None
+    return CloudRequest(
+        name=last_of(node.name),
+        zone=part_of(node.name, "locations"),
+        state=_name_of(state.state) if state is not None else "ACTIVE",
+        reason="",
+        initiator=_name_of(state.state_initiator) if state is not None else "",
+        nodes=(node_of(node),),
+        labels=dict(node.labels),
+    )
+
+
+def node_of(node: tpu_v2.Node) -> CloudNode:
+    """Show a node."""
+    config = node.scheduling_config
+    is_spot = config.spot or config.preemptible
     return CloudNode(
         name=last_of(node.name),
         zone=part_of(node.name, "locations"),
@@ -40,6 +57,11 @@ def _cloud_node(node: tpu_v2.Node) -> CloudNode:
         health=_name_of(node.health),
         hosts=len(node.network_endpoints),
         labels=dict(node.labels),
+        accelerator_type=node.accelerator_type,
+        runtime_version=node.runtime_version,
+        tier="spot" if is_spot else "reserved" if config.reserved else "on-demand",
+        service_account=node.service_account.email,
+        request=last_of(node.queued_resource),
     )
 
 

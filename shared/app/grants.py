@@ -58,6 +58,8 @@ def check(app: App, taken: Slice, spec: JobSpec, now: datetime) -> str:
     """
     current = taken.current
     bid = current.claimed_bid if current else None
+    if current is not None and current.foreign_bid is not None:
+        return ""  # whoever made it pays for it
     terms = _terms(app, taken, now)
     need = need_of(app.catalog, taken.accelerator_type, taken.tier)
     if bid is not None:
@@ -71,7 +73,7 @@ def admit(app: App, now: Situation, bid: Bid) -> None:
 
     Raises Stockout, QuotaExceeded, NoAccess (``placing.admit``).
     """
-    if now.job_spec is not None and now.job_spec.i_pay:
+    if now.slice.i_pay or (now.job_spec is not None and now.job_spec.i_pay):
         return
     need = need_of(app.catalog, bid.accelerator_type, bid.tier)
     placing.admit(_terms(app, now.slice, now.now), need, bid.zone, now.slice.zones)

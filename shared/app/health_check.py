@@ -11,7 +11,7 @@ from typing import TypeAlias
 from shared.app.context import App
 from shared.app.gate import call_up
 from shared.app.messages import MessageKind, Wake, message, wake_launch, wake_recovery
-from shared.app.observing import Look, observation, says_news
+from shared.app.observing import Look, look_at, observation, says_news
 from shared.app.orphans import report_orphans
 from shared.app.relay import relay_old, waiting_since
 from shared.app.seal import find_seal
@@ -152,7 +152,7 @@ def _observe(app: App, tick: _Tick) -> None:
 
 def _observe_all(app: App, slices: Sequence[Slice], listing: Listing, tick: _Tick) -> bool:
     """Look at all slices, first at those that the last tick left; False when the time is up."""
-    found = {request.name: request for request in listing.requests}
+    found = {request.name: request for request in (*listing.others, *listing.requests)}
     last = tick.after
     for slice_ in sorted(slices, key=lambda each: (each.name <= tick.after, each.name)):
         if app.deadline.is_over:
@@ -220,7 +220,7 @@ def _ask(app: App, bid: Bid) -> Mapping[str, Look]:
         error = app.slices.operation_error(bid.operation)
         if error:
             return {bid.name: error}
-    return {bid.name: app.slices.get(bid.zone, bid.name)}
+    return {bid.name: look_at(app.slices, bid)}
 
 
 def _unseen(app: App, tick: _Tick) -> None:

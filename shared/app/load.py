@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shared.app.context import App
 from shared.app.silence import HOSTS_MAX, can_judge
@@ -14,6 +14,7 @@ from shared.core.model import Attempt, Job
 from shared.core.situation import Situation, World
 from shared.core.slices import Slice
 from shared.core.spec import JobSpec, from_document
+from shared.core.unheard import unheard
 from shared.ports import Query, Where
 
 
@@ -49,19 +50,17 @@ def load(app: App, name: str) -> Loaded | None:
     tokens = {document.path: document.token}
     job, attempts = load_job(app, slice_.job, tokens) if slice_.job else (None, ())
     hosts, now = _hosts(app, slice_), document.read_at
-    return Loaded(
-        Situation(
-            slice=slice_,
-            job=job,
-            attempts=attempts,
-            hosts=hosts,
-            now=now,
-            world=world(app),
-            job_spec=parsed(job) if job else None,
-            can_judge_silence=can_judge(app, slice_, hosts, now),
-        ),
-        tokens,
+    situation = Situation(
+        slice=slice_,
+        job=job,
+        attempts=attempts,
+        hosts=hosts,
+        now=now,
+        world=world(app),
+        job_spec=parsed(job) if job else None,
+        can_judge_silence=can_judge(app, slice_, hosts, now),
     )
+    return Loaded(replace(situation, has_listened=not unheard(situation)), tokens)
 
 
 def load_job(

@@ -12,9 +12,17 @@ from shared.core.observe import absent, never_came, seen
 from shared.core.situation import Situation
 from shared.core.slices import Bid, BidStage, Slice
 from shared.core.unknown import note_seen
+from shared.ports import SliceApi
 
 # A bid as the cloud shows it; None for a direct 404; a text for a create that failed.
 Look = CloudRequest | None | str
+
+
+def look_at(slices: SliceApi, bid: Bid) -> Look:
+    """Look at one bid directly.  Raises what the cloud answers."""
+    if bid.foreign:
+        return slices.find(bid.zone, bid.name)
+    return slices.get(bid.zone, bid.name)
 
 
 def observation(looks: Mapping[str, Look], at: datetime) -> Mark:
@@ -45,7 +53,8 @@ def says_news(slice_: Slice, looks: Mapping[str, Look], at: datetime) -> bool:
 def _is_news(bid: Bid, at: datetime) -> bool:
     """A look that began before the bid was decided, or before the last look, says nothing."""
     is_over = bid.stage is BidStage.GONE or at < bid.intended_at
-    return not is_over and (bid.observed_at is None or at > bid.observed_at)
+    last = max(filter(None, (bid.observed_at, bid.absent_again_at)), default=None)
+    return not is_over and (last is None or at > last)
 
 
 def _take(bid: Bid, looks: Mapping[str, Look], at: datetime) -> Bid:

@@ -20,6 +20,9 @@ ParkedKey = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 # One line for people, told by every job that waits.
 Reason = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 SliceUid = Annotated[str, Field(pattern=r"^[a-z0-9]{8}$")]
+SpecText = Annotated[str, Field(max_length=64)]
+# The form of Google's own names.
+CloudText = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$")]
 
 
 # Google's tokens have one to two thousand characters.
@@ -73,6 +76,29 @@ class ReleaseArgs(_Late):
     """A slice that nobody needs any more."""
 
     slice: Slug
+
+
+class SliceCreateArgs(_Late):
+    """A slice of its own, as a job would ask for one."""
+
+    slice: Slug
+    slice_uid: SliceUid
+    accelerator_type: SpecText
+    zones: Annotated[tuple[SpecText, ...], Field(max_length=100)] = ()
+    tier: SpecText = "spot"
+    runtime_version: SpecText | None = None
+    keep: bool = False
+    i_pay: bool = False
+
+
+class SliceAdoptArgs(_Late):
+    """A node that others made, to be used and watched."""
+
+    slice: Slug
+    slice_uid: SliceUid
+    node: CloudText
+    zone: Slug
+    disposable: bool = False
 
 
 class GrantAddArgs(_Late):
@@ -143,6 +169,27 @@ class Release(_Order):
     args: ReleaseArgs
 
 
+class SliceCreate(_Order):
+    """An order for a slice that no job asks for."""
+
+    kind: Literal[OrderKind.SLICE_CREATE]
+    args: SliceCreateArgs
+
+
+class SliceChange(_Order):
+    """An order to make a slice again, or to reboot its hosts."""
+
+    kind: Literal[OrderKind.SLICE_RECREATE, OrderKind.SLICE_RESTART]
+    args: ReleaseArgs
+
+
+class SliceAdopt(_Order):
+    """An order to use and watch what others made."""
+
+    kind: Literal[OrderKind.SLICE_ADOPT]
+    args: SliceAdoptArgs
+
+
 class GrantAdd(_Order):
     """An order to keep a grant."""
 
@@ -187,7 +234,8 @@ class ParkedRetry(_Order):
 
 GrantOrder = GrantAdd | GrantRemove
 UpkeepOrder = GrantOrder | Pause | Unpause | Sweep | ParkedRetry
-SliceOrder = Submit | Stop | RunAgain | Release
+OwnSliceOrder = Release | SliceCreate | SliceChange | SliceAdopt
+SliceOrder = Submit | Stop | RunAgain | OwnSliceOrder
 Order = SliceOrder | UpkeepOrder
 
 

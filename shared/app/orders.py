@@ -7,10 +7,10 @@ given twice is carried out once, and the client sees what became of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
-from shared.app import caps, grants, upkeep
+from shared.app import grants, slice_orders, upkeep
 from shared.app.commit import LAUNCH
 from shared.app.context import App
 from shared.app.identify import (
@@ -21,10 +21,9 @@ from shared.app.identify import (
     signed,
     unproved,
 )
-from shared.app.load import Loaded, job_path, load, load_job, parsed, slice_path, world
+from shared.app.load import Loaded, job_path, load, load_job, parsed
 from shared.app.order_args import (
     Order,
-    Release,
     RunAgain,
     SliceOrder,
     Stop,
@@ -33,33 +32,23 @@ from shared.app.order_args import (
     parse_order,
 )
 from shared.app.outcomes import accepted, refused
+from shared.app.plans import Plan, free_name, loaded_slice, new_slice, placed
 from shared.app.retry import taken_up
 from shared.app.settle import settle, settle_once
 from shared.core import ordering
-from shared.core.codec import from_fields
 from shared.core.identity import Bounds
 from shared.core.model import Attempt, Job
 from shared.core.names import slice_name
 from shared.core.ordering import Again, Refused
 from shared.core.orders import OrderKind
-from shared.core.situation import Situation
 from shared.core.slices import Slice
 from shared.core.spec import JobSpec, parse_spec, resolve
 from shared.errors import Conflict, SpecError
 from shared.log import get
-from shared.ports import Delivery, Write
+from shared.ports import Delivery
 
 _TRIES_MAX = 10
 _log = get("launch")
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What an accepted order makes of a situation, and what it was read from."""
-
-    loaded: Loaded
-    changed: Situation
-    writes: tuple[Write, ...] = ()
 
 
 def receive(app: App, delivery: Delivery) -> None:
@@ -109,7 +98,7 @@ def _refuse(app: App, order: Order, who: Submitter, reason: str) -> str:
     return ""
 
 
-def _plan(app: App, order: SliceOrder, who: Submitter) -> _Plan:
+def _plan(app: App, order: SliceOrder, who: Submitter) -> Plan:
     """Say what an order changes.  Raises Refused."""
     match order:
         case Submit():
@@ -118,45 +107,45 @@ def _plan(app: App, order: SliceOrder, who: Submitter) -> _Plan:
             return _stop(app, order, who)
         case RunAgain():
             return _again(app, order, who)
-        case Release():
-            return _release(app, order, who)
+        case _:
+            return slice_orders.plan(app, order, who)
 
 
 # --- Plans --------------------------------------------------------------------------------------
 
 
-def _submit(app: App, order: Submit, who: Submitter) -> _Plan:
+def _submit(app: App, order: Submit, who: Submitter) -> Plan:
     args, bounds = order.args, bounds_of(app, who.member)
     spec = resolve(parse_spec(args.spec), app.catalog)
     number, counted = next_number(app, who)
     if app.store.get(job_path(args.job)) is not None:
         raise Refused(f"there is a job with the id {args.job} already")
     if args.on is not None:
-        loaded = _loaded_slice(app, args.on)
+        loaded = loaded_slice(app, args.on)
         slice_ = ordering.take_slice(loaded.situation.slice, spec, args.job, bounds)
         told = grants.check(app, slice_, spec, loaded.situation.now)
     else:
         name = args.slice or slice_name(spec.name, str(number))
-        wanted = _new_slice(app, (name, args.slice_uid, who.owner), spec, bounds)
+        wanted = new_slice(app, (name, args.slice_uid, who.owner), spec, bounds)
         wanted, told = grants.place(app, wanted, spec)
-        loaded = _free_name(app, wanted, is_chosen=args.slice is not None)
+        loaded = free_name(app, wanted, is_chosen=args.slice is not None)
         slice_ = replace(wanted, name=loaded.situation.slice.name, job=args.job)
     now = loaded.situation
     job = ordering.new_job(args.job, number, who.owner, spec, slice_, now.now)
     job = replace(job, owner_email=who.person.email, owner_subject=who.person.subject)
     changed = replace(now, slice=slice_, job=job, job_spec=spec, attempts=())
     text = f"job {number} {spec.name} by {who.owner}, on {slice_.name}"
-    return _Plan(loaded, _placed(changed.note("JobSubmitted", text), told), (counted,))
+    return Plan(loaded, placed(changed.note("JobSubmitted", text), told), (counted,))
 
 
-def _stop(app: App, order: Stop, who: Submitter) -> _Plan:
+def _stop(app: App, order: Stop, who: Submitter) -> Plan:
     job, attempts, tokens = _known_job(app, order.args.job)
     check_holder(app, who, job.owner, f"job {job.number}")
-    loaded = _with_job(_loaded_slice(app, job.slice), job, attempts, tokens)
-    return _Plan(loaded, ordering.stop(loaded.situation, kill=order.args.kill, by=_by(who, job)))
+    loaded = _with_job(loaded_slice(app, job.slice), job, attempts, tokens)
+    return Plan(loaded, ordering.stop(loaded.situation, kill=order.args.kill, by=_by(who, job)))
 
 
-def _again(app: App, order: RunAgain, who: Submitter) -> _Plan:
+def _again(app: App, order: RunAgain, who: Submitter) -> Plan:
     args = order.args
     job, attempts, tokens = _known_job(app, args.job)
     check_holder(app, who, job.owner, f"job {job.number}")
@@ -175,14 +164,7 @@ def _again(app: App, order: RunAgain, who: Submitter) -> _Plan:
     job = ordering.move(job, slice_, spec, wish)
     before = _with_job(loaded, job, attempts, tokens)
     now = replace(before.situation, slice=slice_)
-    return _Plan(before, _placed(ordering.again(now, wish), told))
-
-
-def _release(app: App, order: Release, who: Submitter) -> _Plan:
-    loaded = _loaded_slice(app, order.args.slice)
-    now = loaded.situation
-    check_holder(app, who, now.slice.owner, f"slice {now.slice.name}")
-    return _Plan(loaded, replace(now, slice=ordering.release(now.slice)))
+    return Plan(before, placed(ordering.again(now, wish), told))
 
 
 def _by(who: Submitter, job: Job) -> str:
@@ -196,28 +178,16 @@ def _by(who: Submitter, job: Job) -> str:
 def _place(app: App, order: RunAgain, job: Job, spec: JobSpec) -> tuple[Loaded, Slice, str]:
     """Choose the slice for a job that goes on, the named one, its own, or a new one; say why."""
     args, bounds = order.args, bounds_of(app, job.owner_email or job.owner)
-    old = load(app, job.slice) if args.on is None else _loaded_slice(app, args.on)
+    old = load(app, job.slice) if args.on is None else loaded_slice(app, args.on)
     is_own = old is not None and old.situation.slice.uid == job.slice_uid
     if old is not None and (args.on or (is_own and _fits(old.situation.slice, spec, job, bounds))):
         taken = ordering.take_slice(old.situation.slice, spec, job.id, bounds)
         return old, taken, grants.check(app, taken, spec, old.situation.now)
     name = slice_name(job.name, str(job.number))
-    wanted = _new_slice(app, (name, args.slice_uid, job.owner), spec, bounds)
+    wanted = new_slice(app, (name, args.slice_uid, job.owner), spec, bounds)
     wanted, told = grants.place(app, wanted, spec)
-    loaded = _free_name(app, wanted, is_chosen=False)
+    loaded = free_name(app, wanted, is_chosen=False)
     return loaded, replace(wanted, name=loaded.situation.slice.name, job=job.id), told
-
-
-def _new_slice(app: App, names: tuple[str, str, str], spec: JobSpec, bounds: Bounds) -> Slice:
-    """Make a slice by name, uid and owner, within what its owner may have.  Raises Refused."""
-    wanted = ordering.new_slice(*names, spec, world(app), app.clock.now())
-    caps.check(app, wanted)
-    return replace(wanted, worker_account=bounds.worker_account, folder=bounds.folder)
-
-
-def _placed(now: Situation, told: str) -> Situation:
-    """Tell what was decided about zones and cost, if anything was."""
-    return now.note("JobPlaced", told) if told else now
 
 
 def _fits(slice_: Slice, spec: JobSpec, job: Job, bounds: Bounds) -> bool:
@@ -226,13 +196,6 @@ def _fits(slice_: Slice, spec: JobSpec, job: Job, bounds: Bounds) -> bool:
     except Refused:
         return False
     return True
-
-
-def _loaded_slice(app: App, name: str) -> Loaded:
-    loaded = load(app, name)
-    if loaded is None:
-        raise Refused(f"there is no slice {name}")
-    return loaded
 
 
 def _known_job(app: App, job_id: str) -> tuple[Job, tuple[Attempt, ...], Mapping[str, str]]:
@@ -249,22 +212,3 @@ def _with_job(
     """Put a job beside a slice that may not know it (yet, or any more)."""
     now = replace(loaded.situation, job=job, attempts=attempts, job_spec=parsed(job))
     return Loaded(now, {**loaded.tokens, **tokens})
-
-
-def _free_name(app: App, wanted: Slice, *, is_chosen: bool) -> Loaded:
-    """Find a name for a new slice: one that nothing in the cloud stands for any more.
-
-    Raises Refused when a user chose a name that is taken.
-    """
-    document = app.store.get(slice_path(wanted.name))
-    if document is not None and document.fields["live"]:
-        if is_chosen:
-            raise Refused(f"the name {wanted.name} is taken by another slice")
-        longer = replace(wanted, name=slice_name(wanted.name, wanted.uid))
-        return _free_name(app, longer, is_chosen=True)
-    old = from_fields(Slice, document.fields) if document else None
-    tokens = {document.path: document.token} if document else {}
-    # Revisions go on, so that the ids of events do not repeat.
-    slice_ = replace(wanted, revision=old.revision if old else 0)
-    now = document.read_at if document else app.clock.now()
-    return Loaded(Situation(slice_, None, (), (), now, world(app)), tokens)

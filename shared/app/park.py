@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from itertools import islice
 
@@ -15,11 +15,13 @@ from shared.core.alert_kinds import AlertKind
 from shared.core.alerts import installation_alert
 from shared.core.identity import REMOVED, without_tokens
 from shared.core.parking import subscription_of
-from shared.errors import Conflict, ControlPlaneError
+from shared.errors import Conflict, ControlPlaneError, Permanent, Unavailable
 from shared.log import clean, get
 from shared.ports import Create, Delivery, Fields, Message, Value
 from shared.topology import DEAD_LETTER_SUBSCRIPTION
 
+# Long enough that somebody has read it by then.
+KEPT = timedelta(days=90)
 DATA_CHARS_MAX = 100_000
 REASON_CHARS_MAX = 300
 SOURCE_CHARS_MAX = 256
@@ -36,10 +38,16 @@ def parked_path(key: str) -> str:
 
 
 def receive(app: App, delivery: Delivery) -> None:
-    """Record a dead letter."""
+    """Record a dead letter.
+
+    Raises Unavailable where that is refused: to put the dead letter itself aside would make two.
+    """
     source = delivery.message.attributes.get(DEAD_LETTER_SUBSCRIPTION, delivery.topic)
     source = source[:SOURCE_CHARS_MAX]
-    record(app, delivery, source, "it used up its attempts")
+    try:
+        record(app, delivery, source, "it used up its attempts")
+    except Permanent as error:
+        raise Unavailable(f"a dead letter of {source} is not recorded: {error}") from error
 
 
 def record(app: App, delivery: Delivery, source: str, reason: str) -> None:
@@ -55,6 +63,7 @@ def record(app: App, delivery: Delivery, source: str, reason: str) -> None:
     fields: Fields = {
         "summary": f"a message to {source} that nobody could handle: {reason}",
         "created_at": now,
+        "expires_at": now + KEPT,
         "source": source,
         "reason": reason,
         "data": text[:DATA_CHARS_MAX],

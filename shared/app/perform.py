@@ -56,7 +56,7 @@ def perform_recovery(app: App, now: Situation, tried: MutableSet[str]) -> Iterat
             continue
         app.deadline.check()
         try:
-            app.slices.delete(bid.zone, bid.name)
+            _delete(app, bid)
         except (Retryable, Permanent) as error:
             _log.warning("%s is not deleted: %s", bid.name, error)
             text = "is being taken away" if isinstance(error, Busy) else str(error)
@@ -67,6 +67,13 @@ def perform_recovery(app: App, now: Situation, tried: MutableSet[str]) -> Iterat
         if _is_first(tried, f"create {bid.name}"):
             app.deadline.check()
             yield _create(app, now, generation, bid)
+
+
+def _delete(app: App, bid: Bid) -> None:
+    if bid.foreign:
+        app.slices.remove(bid.zone, bid.name, bid.node_uid)
+    else:
+        app.slices.delete(bid.zone, bid.name)
 
 
 def _is_first(tried: MutableSet[str], effect: str) -> bool:
@@ -131,7 +138,9 @@ def _jump_over(stored: int) -> Callable[[Mandate], Mandate]:
 def _ring(app: App, generation: Generation) -> Mark:
     """Ring, best effort: agents look by themselves a little later."""
     sequence, bid = generation.mandate.sequence, generation.claimed_bid
-    if bid is not None and bid.verdict is View.READY and bid.gone_at is None:
+    # The metadata of a node that others made stays as it is: its agents look often by themselves.
+    is_there = bid is not None and bid.verdict is View.READY and bid.gone_at is None
+    if bid is not None and is_there and not bid.foreign:
         try:
             app.slices.ring(bid.zone, bid.name, str(sequence))
         except (Retryable, Permanent) as error:

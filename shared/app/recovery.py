@@ -9,13 +9,13 @@ from typing import TypeAlias
 from shared.app.commit import RECOVERY
 from shared.app.context import App
 from shared.app.messages import MessageKind, name_in, read
-from shared.app.observing import Look, observation
+from shared.app.observing import Look, look_at, observation
 from shared.app.orphans import delete_orphan
 from shared.app.perform import Mark
 from shared.app.settle import settle
 from shared.core.situation import Situation
 from shared.core.slices import Bid, BidStage, Generation, View
-from shared.errors import Retryable
+from shared.errors import Permanent, Retryable
 from shared.log import get
 from shared.ports import Delivery
 
@@ -27,11 +27,19 @@ def receive(app: App, delivery: Delivery) -> None:
     """Look at the slice that a ``SliceDue`` names, or at an orphan."""
     fields = read(delivery.message.data)
     if delivery.message.attributes.get("kind") == MessageKind.ORPHAN_FOUND:
-        delete_orphan(app, name_in(fields, "zone"), name_in(fields, "name"))
+        _delete_orphan(app, name_in(fields, "zone"), name_in(fields, "name"))
         return
     name = name_in(fields, "slice")
     wanted = _asked_for if fields.get("look") is True else _waiting
     settle(app, name, who=RECOVERY, change=_look(app, wanted))
+
+
+def _delete_orphan(app: App, zone: str, name: str) -> None:
+    """Delete an orphan; one that the cloud refuses to show or to delete is told by each sweep."""
+    try:
+        delete_orphan(app, zone, name)
+    except Permanent as error:
+        _log.error("the orphan %s in %s is not deleted: %s", name, zone, error)
 
 
 def _look(app: App, wanted: _Wanted) -> Mark:
@@ -55,8 +63,8 @@ def _look(app: App, wanted: _Wanted) -> Mark:
 def _ask(app: App, bid: Bid) -> Mapping[str, Look]:
     app.deadline.check()
     try:
-        return {bid.name: app.slices.get(bid.zone, bid.name)}
-    except Retryable as error:
+        return {bid.name: look_at(app.slices, bid)}
+    except (Retryable, Permanent) as error:
         _log.info("%s was not seen: %s", bid.name, error)
         return {}
 

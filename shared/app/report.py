@@ -14,7 +14,7 @@ from shared.app.silence import CANARY, canary_gap
 from shared.app.stored import host_of, written
 from shared.core.console import readable
 from shared.core.hosts import Host
-from shared.core.snapshot import authenticate, is_news, parse
+from shared.core.snapshot import Snapshot, authenticate, is_news, parse
 from shared.core.snapshot import host_of as host_in
 from shared.errors import Conflict, FromTheFuture
 from shared.ports import Create, Delivery, Document, Replace, Value
@@ -28,14 +28,19 @@ def receive(app: App, delivery: Delivery) -> None:
     if delivery.message.attributes.get("kind") == MessageKind.CANARY:
         _record_canary(app)
         return
-    snapshot = parse(delivery.message.data)
-    authenticate(snapshot, app.secret)
-    host = host_in(snapshot, published_at=delivery.published_at, received_at=delivery.published_at)
-    if not _is_wanted(app, host):
-        return
-    wake = _record(app, host)
+    wake = record(app, parse(delivery.message.data), published_at=delivery.published_at)
     if wake is not None:
         app.bus.publish(wake.topic, [wake.message()])
+
+
+def record(app: App, snapshot: Snapshot, *, published_at: datetime) -> Wake | None:
+    """Write down what a host says, if it is newer than what is known; say whom to wake.
+
+    Raises NotAuthorized, FromTheFuture, Conflict, Unavailable.  Idempotent: by boot and sequence.
+    """
+    authenticate(snapshot, app.secret)
+    host = host_in(snapshot, published_at=published_at, received_at=published_at)
+    return _record(app, host) if _is_wanted(app, host) else None
 
 
 def _is_wanted(app: App, host: Host) -> bool:

@@ -7,6 +7,7 @@ from functools import reduce
 
 from shared.app.commit import LAUNCH, RECOVERY, commit
 from shared.app.context import App
+from shared.app.listening import load_and_listen
 from shared.app.load import Loaded, load
 from shared.app.perform import Mark, perform_launch, perform_recovery
 from shared.core.decide import decide
@@ -22,6 +23,9 @@ _PERFORMERS: dict[str, Callable[[App, Situation, MutableSet[str]], Iterator[Mark
     RECOVERY: perform_recovery,
 }
 
+# Who may read what hosts left in storage does so before silence is judged; no other judges it.
+_LOADERS: dict[str, Callable[[App, str], Loaded | None]] = {LAUNCH: load_and_listen}
+
 
 def settle(app: App, name: str, *, who: str, change: Mark | None = None) -> Situation | None:
     """Decide what follows for a slice, and perform what ``who`` owns; None for an unknown slice.
@@ -33,7 +37,7 @@ def settle(app: App, name: str, *, who: str, change: Mark | None = None) -> Situ
     add(slice=name)
     tried: set[str] = set()
     for _ in range(ROUNDS_MAX):
-        loaded = load(app, name)
+        loaded = _LOADERS.get(who, load)(app, name)
         if loaded is None:
             return None
         add(**_fields(loaded.situation))

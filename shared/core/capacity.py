@@ -66,9 +66,10 @@ def see_boots(now: Situation) -> Situation:
         if len(now.hosts_of(generation, bid.id)) >= bid.hosts:
             now = now.with_bid(generation, replace(bid, booted_at=now.now))
             now = now.note("BidReady", f"{bid.name} is ready in {bid.zone}", public=True)
+        elif bid.foreign:
+            continue  # it is only watched until somebody runs the installer there
         elif now.since(bid.ready_at) >= now.policy.boot_s:
-            detail = f"not all hosts booted within {now.policy.boot_s:.0f} s"
-            now = now.with_bid(generation, lost(bid, Cause.BAD_NODE, detail))
+            now = _give_up_boot(now, generation, bid)
     return now
 
 
@@ -88,7 +89,9 @@ def hear_silence(now: Situation) -> Situation:
     """A host that stopped speaking, while reports come through, is lost with its slice."""
     current = now.slice.current
     bid = current.claimed_bid if current else None
-    if current is None or bid is None or bid.verdict is not View.READY or not now.can_judge_silence:
+    if current is None or bid is None or bid.verdict is not View.READY:
+        return now
+    if not now.can_judge_silence or not now.has_listened:
         return now
     hosts = now.hosts_of(current, bid.id)
     silent = [host for host in hosts if _age_s(now, host) >= now.policy.silent_host_s]
@@ -104,9 +107,12 @@ def hear_silence(now: Situation) -> Situation:
 
 
 def lose(now: Situation) -> Situation:
-    """A claimed bid that is lost ends its generation; the job's rule says what follows."""
+    """A claimed bid that is lost ends its generation; the job's rule says what follows.
+
+    A node that others made is lost as well while it is only watched.
+    """
     current = now.slice.current
-    bid = current.claimed_bid if current else None
+    bid = (current.claimed_bid or current.foreign_bid) if current else None
     if current is None or bid is None or bid.verdict is not View.LOST:
         return now
     cause = bid.lost_cause or Cause.PREEMPTED
@@ -115,18 +121,20 @@ def lose(now: Situation) -> Situation:
     is_news = not now.stands_at(*ON_A_SLICE, Stage.STOPPING)  # else the job's own change is told
     text = f"{bid.name}: {cause}{_because(bid)}"
     now = now.note("SliceLost", text, public=is_news, why=cause)
+    if not now.slice.can_be_made:
+        now = now.with_slice(wanted=False, reason=f"{cause}: it was adopted, and is not made again")
     if now.stands_at(Stage.STOPPING):
         text = "the slice is gone while the job is being stopped"
         return now.advance(Event.SLICE_LOST, text, why=cause)
     if now.stands_at(*ON_A_SLICE):
         return _lose_under_job(now, cause, noticed=current)
-    return now
+    return now if now.slice.can_be_made else _leave_waiting_job(now)
 
 
 def rebid(now: Situation) -> Situation:
     """A bid that failed before it was claimed is followed by another one, in the next zone."""
     current = now.slice.current
-    if current is None or current.claimed:
+    if current is None or current.claimed or current.foreign_bid is not None:
         return now
     for bid in current.bids:
         if bid.verdict is View.LOST and not bid.is_condemned:
@@ -237,8 +245,21 @@ def _give_up(now: Situation, bid: Bid) -> Situation:
 
 
 def _is_needed(now: Situation) -> bool:
-    """A temporary slice is for its job alone; a named one is kept until its owner lets it go."""
-    return now.slice.kind is not Kind.TEMPORARY or now.stands_at(*_WAITING)
+    """A job waits for it, or its owner wants it for itself: once more, or always."""
+    slice_ = now.slice
+    if not slice_.can_be_made:
+        return False
+    if now.stands_at(*_WAITING) or slice_.kind is Kind.TEMPORARY:
+        return now.stands_at(*_WAITING)
+    return slice_.keep or slice_.generation < slice_.asked
+
+
+def _leave_waiting_job(now: Situation) -> Situation:
+    """What a job waits for does not come: its owner has to name another slice."""
+    if not now.is_serving or not can(now.served.stage, Event.JOB_FAILED):
+        return now
+    text = f"{now.slice.name} is gone, {now.slice.reason}"
+    return now.advance(Event.JOB_FAILED, text, reason=text, cause=None, ended_at=now.now)
 
 
 def _is_ready(bid: Bid) -> bool:
@@ -249,6 +270,13 @@ def _noticed(now: Situation, generation: Generation, gone: Bid, text: str) -> Si
     """A loss that leaves time: what lives there is given it before the delete."""
     now = now.with_bid(generation, gone).note("NoticeGiven", f"{gone.name} {text}")
     return now.with_generation(replace(now.kept(generation), noticed_at=now.now))
+
+
+def _give_up_boot(now: Situation, generation: Generation, bid: Bid) -> Situation:
+    if not now.has_listened:
+        return now
+    detail = f"not all hosts booted within {now.policy.boot_s:.0f} s"
+    return now.with_bid(generation, lost(bid, Cause.BAD_NODE, detail))
 
 
 def _live_bids(now: Situation) -> list[tuple[Generation, Bid]]:

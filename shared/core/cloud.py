@@ -27,7 +27,10 @@ class BidRequest:
 
 @dataclass(frozen=True, slots=True)
 class CloudNode:
-    """A node as the API shows it.  ``uid`` is its id and create time: another uid, another node."""
+    """A node as the API shows it.  ``uid`` is its id and create time: another uid, another node.
+
+    ``request`` is the queued resource that it came from, "" for one that was made directly.
+    """
 
     name: str
     zone: str
@@ -36,6 +39,11 @@ class CloudNode:
     health: str
     hosts: int
     labels: Mapping[str, str]
+    accelerator_type: str = ""
+    runtime_version: str = ""
+    tier: str = "on-demand"
+    service_account: str = ""
+    request: str = ""
 
     @property
     def created_at(self) -> datetime | None:
@@ -75,9 +83,11 @@ class Listing:
     """All queued resources (and nodes) of some zones.
 
     ``complete`` names the zones that were listed to the last page without an error and are
-    not among the unreachable ones. Only there does absence mean anything.
+    not among the unreachable ones. Only there does absence mean anything. ``others`` are the
+    nodes whose names are none of ours, each shown under its own name.
     """
 
     requests: tuple[CloudRequest, ...]
     complete: frozenset[str]
     problems: tuple[str, ...]
+    others: tuple[CloudRequest, ...] = ()

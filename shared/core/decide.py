@@ -23,6 +23,7 @@ from shared.core.fencing import fence
 from shared.core.gangs import judge_gang
 from shared.core.letting_go import bury, drop, expire, hasten, let_go, release
 from shared.core.recording import record
+from shared.core.restarting import see_restarts
 from shared.core.schedule import schedule
 from shared.core.situation import Situation
 from shared.core.summaries import summarize
@@ -44,6 +45,7 @@ RULES: tuple[Rule, ...] = (
     rebid,
     claim,
     serve,
+    see_restarts,
     judge_gang,
     check_preparation,
     start,

@@ -17,8 +17,8 @@ def fence(now: Situation) -> Situation:
     if writer is None or writer.end_sequence is None:
         return now
     generation = now.generation(writer.generation)
-    if generation is None:
-        return now
+    if generation is None or all(bid.id != writer.bid for bid in generation.bids):
+        return now  # the slice was read before the job: what is decided cannot be committed
     proof = _proof(now, generation, writer)
     if proof:
         text = f"attempt {writer.attempt} writes no more ({proof})"

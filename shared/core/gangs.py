@@ -9,7 +9,7 @@ from shared.core import causes
 from shared.core.causes import Cause
 from shared.core.hosts import Host
 from shared.core.model import Ending, Writer
-from shared.core.reacting import close_attempt, left_by, react
+from shared.core.reacting import close_attempt, go_on, left_by, react
 from shared.core.situation import Situation
 from shared.core.stages import Event
 
@@ -89,7 +89,7 @@ def _end_half(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situatio
 
 def _judge(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situation:
     verdict = causes.judge(hosts, job=now.served.id, attempt=writer.attempt, boots=writer.boots)
-    ending = now.served.ending
+    ending = None if _all_succeeded(now, writer, hosts) else now.served.ending
     cause = (ending.cause if ending else None) or verdict.cause
     now = now.with_job(ending=None, finishing_since=None, cause=cause, exit_code=verdict.exit_code)
     left = left_by(now, cause)
@@ -104,7 +104,19 @@ def _judge(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situation:
         return now.advance(
             Event.ATTEMPT_SUCCEEDED, "finished", ended_at=now.now, reason="", evidence=""
         )
+    if ending is not None and ending.is_ordered:
+        return go_on(now, cause, ending.why)
     return react(now.with_job(evidence=verdict.evidence), cause, _end_text(verdict), left)
+
+
+def _all_succeeded(now: Situation, writer: Writer, hosts: Sequence[Host]) -> bool:
+    """Whoever finished before an order to restart reached them has nothing to go on with."""
+    ending = now.served.ending
+    return (
+        ending is not None
+        and ending.is_ordered
+        and all(_is_over(now, host, writer) and host.attempt.is_clean for host in hosts)
+    )
 
 
 def _end_text(verdict: causes.Verdict) -> str:

@@ -12,7 +12,7 @@ from shared.core.catalog import Tier
 from shared.core.causes import Cause
 from shared.core.rules import GROUP_OF, Group
 from shared.core.situation import LedgerLine, Situation
-from shared.core.slices import Bid, BidStage, Generation, Kind, View
+from shared.core.slices import Bid, BidStage, Generation, Kind, Slice, View
 from shared.core.stages import Stage
 
 _FIXABLE = frozenset({Group.ERROR, Group.SETUP, Group.HANG, Group.LOCKED})
@@ -147,6 +147,8 @@ def _is_writers(now: Situation, generation: Generation, bid: Bid) -> bool:
 def _is_gone(now: Situation, generation: Generation, bid: Bid) -> bool:
     if generation.mandate.written == 0:
         return True  # a bid is created only after the first mandate is written
+    if is_spared(now.slice, bid):
+        return _is_left(now, generation, bid)
     if bid.absent_at is None:
         return False
     if bid.stage is BidStage.PRESENT:
@@ -157,8 +159,19 @@ def _is_gone(now: Situation, generation: Generation, bid: Bid) -> bool:
     return seconds >= now.policy.late_create_s
 
 
+def is_spared(slice_: Slice, bid: Bid) -> bool:
+    """It is let go and never deleted: others made it, and did not say that we may."""
+    return bid.foreign and not slice_.disposable
+
+
+def _is_left(now: Situation, generation: Generation, bid: Bid) -> bool:
+    """Its agents were told to end, and had time to."""
+    is_told = generation.mandate.action == "end" and generation.mandate.is_written
+    return is_told and bid.delete_after is not None and bid.delete_after <= now.now
+
+
 def _account(now: Situation, generation: Generation, bid: Bid) -> Situation:
-    if bid.ready_at is None:
+    if bid.ready_at is None or bid.foreign:
         return now
     catalog = now.world.catalog
     line = LedgerLine(

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from math import inf
 
 from shared.core.names import mandate_object, spec_object
 from shared.core.policy import Policy
@@ -18,6 +19,8 @@ from shared.errors import NotAuthorized
 
 MANDATE_VERSION = 1
 CONFIG_VERSION = 1
+# No bell rings on a node that others made: its agents look by themselves.
+FOREIGN_POLL_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ def render(slice_: Slice, generation: Generation, secret: bytes) -> bytes:
         "run": dict(order.run) if is_start else None,
         "lease_s": order.lease_s,
         "grace_s": order.grace_s,
+        "restart": dict(order.restart),
         "tokens": tokens,
     }
     return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
@@ -97,7 +101,7 @@ def agent_config(
         "node": bid.name,
         "hosts": bid.hosts,
         "poll_fast_s": policy.poll_fast_s,
-        "poll_slow_s": policy.poll_slow_s,
+        "poll_slow_s": min(policy.poll_slow_s, FOREIGN_POLL_S if bid.foreign else inf),
         "snapshot_s": policy.snapshot_s,
         "progress_s": policy.progress_s,
         "log_s": policy.log_s,

@@ -43,12 +43,27 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A gang that is being ended and was not judged yet; ``cause`` if its hosts cannot tell it."""
+    """A gang that is being ended and was not judged yet; ``cause`` if its hosts cannot tell it.
+
+    ``is_ordered``: its owner wants it, and the job to go on; no budget pays for that.
+    """
 
     attempt: int
     since: datetime
     why: str
     cause: Cause | None = None
+    is_ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One spec that a job was given, and what of it differs from the one before."""
+
+    number: int
+    spec_sha256: str
+    at: datetime
+    by: str
+    changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +101,7 @@ class Job:
     wait that was told as too long. ``folder`` is the one of its slice, in the bucket.
     ``steps`` are the newest complete checkpoints that were seen in this run, ascending.
     ``from_step`` is the one that its owner chose, until a newer one than those there is complete.
+    ``revisions`` are the specs that it was given, oldest first; the first one is not listed.
     """
 
     id: str
@@ -129,6 +145,7 @@ class Job:
     folder: str = ""
     steps: tuple[int, ...] = ()
     failed_restore: FailedRestore | None = None
+    revisions: tuple[Revision, ...] = ()
 
     @property
     def earlier_step(self) -> int | None:

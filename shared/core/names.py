@@ -70,6 +70,11 @@ def mandate_object(slice_uid: str, generation: int, folder: str = "") -> str:
     return f"{folder}control/mandates/{slice_uid}/g{generation}.json"
 
 
+def left_reports(slice_uid: str, generation: int, folder: str = "") -> str:
+    """Name what hosts leave beside their mandate, up to the number of the host."""
+    return f"{mandate_object(slice_uid, generation, folder).removesuffix('.json')}.host-"
+
+
 def spec_object(sha256: str, folder: str = "") -> str:
     """Name a job spec by its content, in its team's folder."""
     return f"{folder}control/specs/{sha256}.json"

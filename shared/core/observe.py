@@ -21,6 +21,8 @@ _DETAIL_CHARS_MAX = 300
 
 def seen(bid: Bid, request: CloudRequest, at: datetime) -> Bid:
     """Take in that a request of this bid exists; ``at`` is before the look began."""
+    if bid.foreign and bid.node_uid not in {node.uid for node in request.nodes}:
+        return absent(bid, at)  # somebody made another one of that name
     states = [node.state for node in request.nodes]
     bid = replace(
         bid,

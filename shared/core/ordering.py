@@ -12,7 +12,7 @@ from typing import Final
 
 from shared.core.causes import Cause
 from shared.core.identity import Bounds
-from shared.core.model import Job, Spent
+from shared.core.model import Job, Revision, Spent
 from shared.core.reacting import close_attempt, from_scratch, resumed
 from shared.core.situation import Situation, World
 from shared.core.slices import Kind, Slice
@@ -21,6 +21,8 @@ from shared.core.stages import Event, Stage, can
 from shared.errors import ControlPlaneError
 
 UNBOUNDED: Final = Bounds()
+# Who changes a job oftener than this reads the newest ones.
+REVISIONS_MAX: Final = 50
 
 
 class Refused(ControlPlaneError):  # noqa: N818 - an answer to a user, not a failure of ours
@@ -163,8 +165,7 @@ def again(now: Situation, order: Again) -> Situation:
         now = now.note("WriterDead", f"attempt {writer.attempt} is presumed dead by the owner")
     now = now.with_job(writer=writer)
     if order.spec is not None:
-        document, sha256 = to_document(order.spec), spec_sha256(order.spec)
-        now = replace(now.with_job(spec=document, spec_sha256=sha256), job_spec=order.spec)
+        now = _revised(now, order.spec, order.by)
     if order.is_rerun:
         now = from_scratch(now)
     else:
@@ -188,15 +189,30 @@ def again(now: Situation, order: Again) -> Situation:
     )
 
 
+def _revised(now: Situation, spec: JobSpec, by: str) -> Situation:
+    """Give a job another spec, and remember what of it is new."""
+    job, document, sha256 = now.served, to_document(spec), spec_sha256(spec)
+    revisions = job.revisions
+    if sha256 != job.spec_sha256:
+        changed = tuple(key for key in document if document[key] != job.spec.get(key))
+        number = revisions[-1].number + 1 if revisions else 1
+        newest = Revision(number, sha256, now.now, by, changed)
+        revisions = (*revisions, newest)[-REVISIONS_MAX:]
+        now = now.note("JobRevised", f"revision {number}: {', '.join(changed)}")
+    now = now.with_job(spec=document, spec_sha256=sha256, revisions=revisions)
+    return replace(now, job_spec=spec)
+
+
 def _up_to(step: int | None, steps: tuple[int, ...]) -> tuple[int, ...]:
     """Leave out what comes after a chosen step: it is given up."""
     return steps if step is None else tuple(each for each in steps if each <= step)
 
 
-def release(slice_: Slice) -> Slice:
-    """Let a slice go.  Raises Refused."""
+def release(now: Situation) -> Slice:
+    """Let a slice go; what is left of a job that is over is told to end.  Raises Refused."""
+    slice_ = now.slice
     if not slice_.live:
         raise Refused(f"slice {slice_.name} is gone already")
-    if slice_.job:
+    if slice_.job and not (now.is_serving and now.served.is_over):
         raise Refused(f"slice {slice_.name} is busy: stop its job first")
     return replace(slice_, wanted=False, held_until=None)

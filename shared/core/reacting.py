@@ -9,10 +9,12 @@ from shared.core.letting_go import condemn
 from shared.core.model import Attempt, FailedRestore, Job
 from shared.core.rules import (
     FROM_SCRATCH,
+    GROUP_OF,
     NEW_SLICE,
     Action,
     Decision,
     Ended,
+    Group,
     Left,
     Rules,
     decide_action,
@@ -47,6 +49,13 @@ def react(now: Situation, cause: Cause, detail: str, left: Left = Left()) -> Sit
     )
 
 
+def go_on(now: Situation, cause: Cause, why: str) -> Situation:
+    """Prepare the next attempt on the same slice because its owner wants it: nothing is spent."""
+    return resumed(now).advance(
+        Event.ATTEMPT_RETRIED, why, why=cause, prepare_since=now.now, prepared_at=None
+    )
+
+
 def _why(job: Job, decision: Decision) -> str:
     """Say which step to go on from, where the newest cannot be restored."""
     failed = job.failed_restore
@@ -64,9 +73,15 @@ def _why(job: Job, decision: Decision) -> str:
 
 def decision_on(now: Situation, cause: Cause, left: Left) -> Decision:
     """Ask the served job's rules and budgets what a cause calls for."""
-    spec = now.spec
+    spec, spent = now.spec, now.served.spent
     rules = Rules(spec.rule, spec.on, spec.budgets.preemptions, spec.budgets.failures)
-    return decide_action(rules, cause, now.served.spent, left)
+    decision = decide_action(rules, cause, spent, left)
+    needs_another = decision.action in NEW_SLICE or GROUP_OF[cause] is Group.GONE
+    if decision.action is Action.STOP or not needs_another or now.slice.can_be_made:
+        return decision
+    number = now.served.number
+    why = f"{now.slice.name} was adopted and is not made again: tpuctl resume {number} --on SLICE"
+    return Decision(Action.STOP, why, spent, Ended.RULE)
 
 
 def left_by(now: Situation, cause: Cause) -> Left:

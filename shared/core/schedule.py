@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from shared.core.gate import turn_of
+from shared.core.letting_go import is_spared
 from shared.core.situation import Situation
 from shared.core.slices import Bid, BidStage, Generation, View
 from shared.core.stages import Stage
@@ -84,6 +85,7 @@ def undeleted(now: Situation) -> list[tuple[Generation, Bid]]:
         for bid in generation.bids
         if bid.is_condemned
         and bid.gone_at is None
+        and not is_spared(now.slice, bid)
         and generation.mandate.written > 0
         and bid.delete_after is not None
         and bid.delete_after <= now.now
@@ -128,6 +130,8 @@ def _waits(now: Situation) -> Iterator[datetime]:
     if slice_.next_bid_at is not None and slice_.current and not slice_.current.claimed:
         yield slice_.next_bid_at
     for generation in slice_.generations:
+        if generation.restart_at is not None:
+            yield generation.restart_at + _s(now.policy.boot_s)
         for bid in generation.bids:
             yield from _bid_waits(now, bid)
     yield from _silence(now)
@@ -146,7 +150,7 @@ def _bid_waits(now: Situation, bid: Bid) -> Iterator[datetime]:
         yield max(due_at, bid.not_before or due_at)
     elif bid.stage is BidStage.INTENDED and bid.not_before is not None and _is_early(now, bid):
         yield bid.not_before
-    elif bid.verdict is View.READY and bid.booted_at is None:
+    elif bid.verdict is View.READY and bid.booted_at is None and not bid.foreign:
         assert bid.ready_at is not None, "a ready bid knows since when"
         yield bid.ready_at + _s(now.policy.boot_s)
 

@@ -68,7 +68,7 @@ class Situation:
     """What is known at ``now``, the Store's read time of the slice.
 
     ``can_judge_silence`` says that reports have been coming through for long enough to judge
-    silence by.
+    silence by; ``has_listened`` that whoever says nothing left nothing in storage either.
     """
 
     slice: Slice
@@ -79,6 +79,7 @@ class Situation:
     world: World
     job_spec: JobSpec | None = None
     can_judge_silence: bool = False
+    has_listened: bool = True
     notes: tuple[Note, ...] = ()
     ledger: tuple[LedgerLine, ...] = ()
 

@@ -47,7 +47,8 @@ class Bid:
 
     ``in_line``: it waits until it is called up. ``not_before`` is when it is asked for, or
     deleted, at the earliest, after so many ``tries`` that failed. ``unknown_since`` is set when
-    people were told that nobody can look at it.
+    people were told that nobody can look at it. A ``foreign`` one is a node that others made: it
+    was never asked for, and it is deleted only where its slice is disposable.
     """
 
     id: str
@@ -83,6 +84,7 @@ class Bid:
     in_line: bool = False
     not_before: datetime | None = None
     tries: int = 0
+    foreign: bool = False
 
     @property
     def is_condemned(self) -> bool:
@@ -95,6 +97,7 @@ class Mandate:
     """What the agents of one generation are told, and how far the telling has come.
 
     The object in Cloud Storage is a pure function of this value (``core.mandates.render``).
+    ``restart`` names boots that shall end, by host: each of them reboots once nothing runs there.
     """
 
     sequence: int
@@ -114,6 +117,7 @@ class Mandate:
     tries: int = 0
     rings: bool = False
     rung: int = 0
+    restart: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_written(self) -> bool:
@@ -123,7 +127,10 @@ class Mandate:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One incarnation of a slice."""
+    """One incarnation of a slice.
+
+    ``restart`` are the boots that its owner wants to end, by host, since ``restart_at``.
+    """
 
     number: int
     cause: str
@@ -135,6 +142,8 @@ class Generation:
     prepared_at: datetime | None = None
     condemned_at: datetime | None = None
     noticed_at: datetime | None = None
+    restart: Mapping[str, str] = field(default_factory=dict)
+    restart_at: datetime | None = None
 
     @property
     def is_condemned(self) -> bool:
@@ -145,6 +154,11 @@ class Generation:
     def claimed_bid(self) -> Bid | None:
         """The one bid that serves the slice, if any."""
         return next((bid for bid in self.bids if self.claimed and bid.id == self.claimed), None)
+
+    @property
+    def foreign_bid(self) -> Bid | None:
+        """The node that others made, in the generation that was adopted."""
+        return next((bid for bid in self.bids if bid.foreign), None)
 
     def with_bid(self, bid: Bid) -> Generation:
         """Replace the bid of the same id."""
@@ -161,6 +175,10 @@ class Slice:
     ``worker_account`` is what its VMs run as, for good; "" is the project's default. ``folder``
     is its team's in the bucket, as lasting; "" is everybody's who is in no team. ``turn`` is its
     place among those that wait to be asked for (``core.gate``), while it does.
+
+    A named slice is made again by itself if ``keep`` says so, else when a job needs it, or
+    when its owner ordered that: ``asked`` is the generation that was ordered last. ``i_pay`` is
+    its owner's word for what costs. An adopted one is ``disposable`` if it may be deleted.
     """
 
     name: str
@@ -188,6 +206,15 @@ class Slice:
     worker_account: str = ""
     folder: str = ""
     turn: str = ""
+    keep: bool = False
+    asked: int = 1
+    i_pay: bool = False
+    disposable: bool = False
+
+    @property
+    def can_be_made(self) -> bool:
+        """It may be deleted and made again: what others made may not, unless they said so."""
+        return self.kind is not Kind.ADOPTED or self.disposable
 
     @property
     def current(self) -> Generation | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from shared.core.model import Job
 from shared.core.situation import Situation
-from shared.core.slices import Slice
+from shared.core.slices import Kind, Slice
 from shared.core.stages import Stage
 from shared.core.unknown import unknown_since
 
@@ -29,8 +29,10 @@ def _of_slice(slice_: Slice) -> str:
     if not slice_.live:
         return "gone"
     if current is None:
-        return "being deleted" if slice_.generations else "not asked for yet"
+        return _without_generation(slice_)
     bid = current.claimed_bid
+    if bid is None and current.foreign_bid is not None:
+        return f"only watched until the installer ran there: tpuctl slice installer {slice_.name}"
     if bid is None:
         asked = next((each for each in current.bids if not each.is_condemned), None)
         if asked is None:
@@ -38,8 +40,17 @@ def _of_slice(slice_: Slice) -> str:
         text = f"asks for {asked.accelerator_type} in {asked.zone}" + _detail(asked.detail)
         return text + _unseen(slice_)
     text = f"{bid.accelerator_type} in {bid.zone}, generation {current.number}"
-    held = ", held" if slice_.held_until is not None else ""
-    return text + held + _unseen(slice_)
+    held = f", held until {slice_.held_until:%H:%M} UTC" if slice_.held_until is not None else ""
+    rebooting = ", its hosts reboot" if current.restart_at is not None else ""
+    return text + held + rebooting + _unseen(slice_)
+
+
+def _without_generation(slice_: Slice) -> str:
+    if not slice_.wanted or (slice_.generations and slice_.kind is Kind.TEMPORARY):
+        return "being deleted"
+    if slice_.generation == 0:
+        return "not asked for yet"
+    return f"lost; a job on it, or tpuctl slice recreate {slice_.name}, makes it again"
 
 
 def _of_job(now: Situation) -> str:

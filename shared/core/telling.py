@@ -18,7 +18,17 @@ from shared.core.stages import Stage
 
 # What makes an order another one: not its wording, nor how far the telling has come.
 _says = attrgetter(
-    "action", "job", "attempt", "spec_sha256", "bid", "bids", "boots", "run", "lease_s", "tries"
+    "action",
+    "job",
+    "attempt",
+    "spec_sha256",
+    "bid",
+    "bids",
+    "boots",
+    "run",
+    "lease_s",
+    "tries",
+    "restart",
 )
 # What agents are doing when only the bell makes them look soon.
 _LOOKING_RARELY = frozenset({"start", "idle"})
@@ -80,6 +90,7 @@ def _mandate(now: Situation, generation: Generation, wish: _Wish) -> Mandate:
         lease_s=wish.lease_s,
         grace_s=wish.grace_s,
         tries=wish.tries,
+        restart={} if generation.is_condemned else generation.restart,
     )
 
 
@@ -109,7 +120,8 @@ def _wish(now: Situation, generation: Generation) -> _Wish:
         return _Wish("idle", "nothing to do", _grace_s(now))
     job, writer = now.served, now.served.writer
     if now.stands_at(Stage.RUNNING) and job.ending is not None:
-        return _Wish("idle", job.ending.why, now.policy.gang_grace_s)
+        grace_s = _grace_s(now) if job.ending.is_ordered else now.policy.gang_grace_s
+        return _Wish("idle", job.ending.why, grace_s)
     if now.stands_at(Stage.RUNNING) and writer is not None:
         return _start(now, writer)
     if now.stands_at(*_PREPARING):

@@ -33,6 +33,8 @@ def check_preparation(now: Situation) -> Situation:
     limit_s = now.policy.prepare_s + now.spec.setup_timeout_s
     if now.since(since) < limit_s:
         return now
+    if not now.has_listened:
+        return now
     late = [host for host in hosts if not _is_prepared(now, current, host)]
     silent = [host for host in late if _is_silent(now, host)]
     if silent:
@@ -97,6 +99,7 @@ def _is_prepared(now: Situation, current: Generation, host: Host) -> bool:
         and host.seen_sequence >= order.sequence
         and not host.alive
         and not host.notice
+        and host.boot != current.restart.get(str(host.host))
     )
 
 

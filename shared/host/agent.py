@@ -66,6 +66,7 @@ from typing import (
     Optional,
     Pattern,
     Sequence,
+    Set,
     Tuple,
     Type,
     Union,
@@ -79,6 +80,7 @@ READ_RETRY_S_MAX = 5.0  # after a failed read, whatever the slow interval is
 MAINTENANCE_LEAD_S = 300.0  # SIGTERM at most this long before a maintenance window
 LEASE_MARGIN_S = 5.0  # how long after the lease the agent still pings its supervisor
 REBOOT_AFTER_S = 60.0  # a process that survives SIGKILL for this long needs a reboot
+RESTART_FLUSH_S = 10.0  # a reboot that was ordered waits so long for the last logs
 GRACE_S_DEFAULT = 30.0
 
 EVIDENCE_BYTES_MAX = 6_000
@@ -103,6 +105,9 @@ FINAL_REPORT_S_MAX = 5.0
 RESTART_S = 1.0
 SUPERVISE_S_DEFAULT = 60.0
 
+SETUP_FILES_MAX = 200  # a setup that names more is run every time
+
+_SEPARATORS = re.compile(r"[^\w./@+-]+")  # what stands between words that may be paths
 COORDINATOR_PORTS = range(20_000, 30_000)
 CODE_NONE = "none"  # working directory of jobs that bring no code
 
@@ -298,6 +303,7 @@ class Mandate:
     run: Optional[Run] = None
     bid_tokens: Mapping[str, str] = field(default_factory=dict)
     attempt_token: Optional[str] = None
+    restart: Mapping[str, str] = field(default_factory=dict)  # boots that shall end, by host
 
 
 ACTIONS = ("idle", "prepare", "start", "end")
@@ -328,6 +334,7 @@ def parse_mandate(data: bytes) -> Mandate:
         run=_parse_run(fields.fields("run")) if is_start else None,
         bid_tokens=tokens.mapping("bids"),
         attempt_token=tokens.text("attempt") if tokens.has("attempt") else None,
+        restart=fields.mapping("restart"),
     )
 
 
@@ -693,7 +700,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Reboot:
-    """Restart the machine: something survives SIGKILL."""
+    """Restart the machine: something survives SIGKILL, or the mandate wants this boot to end."""
 
 
 @dataclass(frozen=True)
@@ -1079,7 +1086,7 @@ def _wanted_spec(state: State) -> Optional[Content]:
     *prepared* and *start* has to look again at what is on its disk.
     """
     mandate = state.mandate
-    if mandate is None or state.is_stopping or state.record.is_over:
+    if mandate is None or state.is_stopping or state.record.is_over or _is_boot_over(state):
         return None
     if mandate.action == "prepare" or _is_startable(state, mandate):
         return mandate.spec
@@ -1095,6 +1102,27 @@ def _is_startable(state: State, mandate: Mandate) -> bool:
     return mandate.action == "start" and is_named and is_new and is_free
 
 
+def _restart(state: State, now: float) -> Decision:
+    """Reboot when the mandate says that this boot shall end, once nothing is left to do in it.
+
+    What was not shipped yet stays on the disk; a last word gets a few seconds.
+    """
+    if not _is_boot_over(state) or state.live is not None or state.preparing is not None:
+        return state, []
+    attempt = state.attempt
+    if attempt is None or attempt.is_flushed or attempt.kill_at is None:
+        return state, [Reboot()]
+    return state, [Reboot()] if now >= attempt.kill_at + RESTART_FLUSH_S else []
+
+
+def _is_boot_over(state: State) -> bool:
+    """Tell whether the mandate wants this very boot to end, and the slice to go on."""
+    mandate, config = state.mandate, state.config
+    if mandate is None or state.record.is_over:
+        return False
+    return mandate.restart.get(str(config.host)) == config.boot
+
+
 def _is_prepared(state: State) -> bool:
     spec = state.mandate.spec if state.mandate is not None else None
     return spec is not None and state.prepared is not None and state.prepared.spec == spec.sha256
@@ -1107,6 +1135,7 @@ _RULES: Tuple[Callable[[State, float], Decision], ...] = (
     _stop_preparing,
     _prepare,
     _start,
+    _restart,
 )
 
 
@@ -2016,7 +2045,7 @@ class Preparation:
         marker = self._root.source / (_code_name(spec) + "." + _setup_name(spec))
         if not marker.exists():
             self._unpack(spec)
-            self._set_up(spec)
+            self._set_up_once(spec)
             write_atomic(marker, b"")
         return spec
 
@@ -2073,9 +2102,27 @@ class Preparation:
         except UnsafeBundle as error:
             raise PreparationFailed(str(error)) from error
 
-    def _set_up(self, spec: Spec) -> None:
+    def _set_up_once(self, spec: Spec) -> None:
+        """Run the setup unless the last one here was the same and left the code as it was.
+
+        What it installs elsewhere is there for other code as well.
+        """
         if not spec.setup:
             return
+        directory = self._root.source / _code_name(spec)
+        content = setup_content(spec.setup, directory)
+        last = self._root.source / "setup.last"
+        if content and last.exists() and last.read_text() == content:
+            log.info("setup skipped: it is the last one's, and that left the code as it was")
+            return
+        with contextlib.suppress(FileNotFoundError):
+            last.unlink()
+        before = file_states(directory)
+        self._set_up(spec)
+        if file_states(directory) == before:
+            write_atomic(last, content.encode())
+
+    def _set_up(self, spec: Spec) -> None:
         self._wait_for_package_locks()
         if self._stopped.is_set():
             raise PreparationStopped
@@ -2116,6 +2163,50 @@ class Preparation:
                     self._stopped.wait(1.0)
                 else:
                     return
+
+
+def setup_content(setup: Sequence[str], directory: Path) -> str:
+    """Name a setup by its words and by the files of the code that they name; "" if nobody can.
+
+    Files that such files name count too. Whoever names a folder may mean anything in it.
+    """
+    digest = hashlib.sha256(json.dumps(list(setup)).encode())
+    waiting = list(setup)
+    seen: Set[Path] = set()
+    while waiting:
+        for word in sorted(set(_SEPARATORS.split(waiting.pop()))):
+            path = _inside(directory, word)
+            if path is None or path in seen:
+                continue
+            if path.is_dir() or len(seen) >= SETUP_FILES_MAX:
+                return ""
+            seen.add(path)
+            data = path.read_bytes()
+            digest.update(json.dumps([word, hashlib.sha256(data).hexdigest()]).encode())
+            waiting.append(data[:LINE_BYTES_MAX].decode("utf-8", "replace"))
+    return digest.hexdigest()
+
+
+def _inside(directory: Path, word: str) -> Optional[Path]:
+    """Find what a word names within a folder."""
+    if not word or word.startswith("/"):
+        return None
+    path = Path(os.path.normpath(str(directory / word)))
+    is_inside = path == directory or directory in path.parents
+    return path if is_inside and path.exists() else None
+
+
+def file_states(directory: Path) -> Dict[str, Tuple[int, int]]:
+    """Say how all files below a folder are, apart from what Python leaves when it runs them."""
+    states = {}
+    for folder, folders, names in os.walk(str(directory)):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for name in (*names, *folders):
+            status = os.lstat(os.path.join(folder, name))
+            is_file = stat.S_ISREG(status.st_mode)
+            times = (status.st_size, status.st_mtime_ns) if is_file else (0, 0)
+            states[os.path.join(folder, name)] = times
+    return states
 
 
 def _code_name(spec: Spec) -> str:
@@ -2427,12 +2518,13 @@ class Agent:
         self._inbox.put(WorkloadGone(key, evidence, now))
 
     def _reboot(self) -> None:
-        """Restart a real machine; where there is none, the supervisor's end has to do."""
-        if self._is_rebooting or "TPUCTL_ROOT" in self._environ or os.geteuid() != 0:
+        """Restart a real machine, or a simulated one as it says; no other one."""
+        command = reboot_command(self._environ)
+        if self._is_rebooting or not command:
             return
         self._is_rebooting = True
-        log.error("a process survives SIGKILL: rebooting")
-        subprocess.Popen(["systemctl", "reboot", "--force"])
+        log.error("rebooting")
+        subprocess.Popen(command)
 
     # --- preparation ---
 
@@ -2643,13 +2735,45 @@ def run_agent(environ: Mapping[str, str]) -> None:
         notifier.ping(boot_clock())
         try:
             machine = read_machine(google, environ)
-            config = parse_config(google.attribute("tpuctl-config").encode(), machine)
+            config = parse_config(read_config(google, root), machine)
             break
         except (CallFailed, ValueError) as error:
             log.warning("no config yet: %s", error)
             time.sleep(1.0)
     log.info("agent of %s host %d boot %s", config.slice, config.host, config.boot)
     Agent(root, config, environ, google).run()
+
+
+def read_config(google: Google, root: Root) -> bytes:
+    """Read which slice this host serves: an installer left it here, or whoever made the node did.
+
+    What an installer wrote counts more: a node that is adopted carries none of our metadata.
+    """
+    installed = root.path / "config.json"
+    if installed.exists():
+        return installed.read_bytes()
+    return google.attribute("tpuctl-config").encode()
+
+
+def check_rights(environ: Mapping[str, str]) -> str:
+    """Say what keeps this host from serving its slice; nothing where all is well."""
+    google, root = Google(environ), Root(root_path(environ))
+    try:
+        config = parse_config(read_config(google, root), read_machine(google, environ))
+        google.read_object(config.bucket, config.mandate)
+    except (CallFailed, ValueError, OSError) as error:
+        return (
+            "tpuctl: this VM cannot serve the slice: {}; its service account must read and write"
+            " the bucket and publish reports, and the VM needs the scope cloud-platform"
+        ).format(error)
+    return ""
+
+
+def reboot_command(environ: Mapping[str, str]) -> List[str]:
+    """Say how this host is rebooted; empty where it is none, but somebody's own machine."""
+    if "TPUCTL_ROOT" in environ:
+        return environ.get("TPUCTL_REBOOT", "").split()
+    return ["systemctl", "reboot", "--force"] if os.geteuid() == 0 else []
 
 
 def root_path(environ: Mapping[str, str]) -> Path:
@@ -2746,14 +2870,16 @@ class Supervisor:
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
-    """Run ``agent.py run`` (under systemd) or ``agent.py supervise`` (elsewhere)."""
+    """Run ``agent.py run`` (under systemd) or ``agent.py supervise`` (elsewhere), or ``check``."""
     if list(arguments) == ["run"]:
         run_agent(os.environ)
+    elif list(arguments) == ["check"]:
+        sys.exit(check_rights(os.environ) or 0)
     elif list(arguments) == ["supervise"]:
         root_path(os.environ).mkdir(parents=True, exist_ok=True)
         Supervisor(os.environ).run()
     else:
-        sys.exit("usage: agent.py run | supervise")
+        sys.exit("usage: agent.py run | supervise | check")
     sys.exit(0)
 
 

@@ -7,6 +7,8 @@ set -Eeuo pipefail
 root="${TPUCTL_ROOT:-/opt/tpuctl}"
 mkdir -p "$root"
 
+# Where somebody ran the installer, the agent is here already, and the metadata is not ours.
+if [[ ! -e "$root/config.json" ]]; then
 # Fetch the agent; while the metadata server is not ready yet, try again for about five minutes.
 # An agent of an earlier boot is better than none.
 python3 - "$root/agent.py" <<'PYTHON'
@@ -45,6 +47,7 @@ if source:
 elif not os.path.exists(target):
     sys.exit("tpuctl: no agent, giving up")
 PYTHON
+fi
 
 if [[ -n "${TPUCTL_ROOT:-}" || "$(cat /proc/1/comm)" != systemd ]]; then
   exec python3 "$root/agent.py" supervise
@@ -72,8 +75,14 @@ Environment=HOME=/root
 LimitMEMLOCK=infinity
 LimitNOFILE=1048576
 TasksMax=infinity
+
+[Install]
+WantedBy=multi-user.target
 UNIT
 
 systemctl daemon-reload
-# Not enabled: each boot comes through here first, so that the newest agent is started.
+if [[ -e "$root/config.json" ]]; then
+  systemctl enable tpuctl-agent.service
+fi
+# Else it is not enabled: each boot comes through here first, so that the newest agent is started.
 systemctl restart --no-block tpuctl-agent.service

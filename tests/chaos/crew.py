@@ -39,7 +39,8 @@ LOOK_S: Final = 0.5
 ON: Final[Mapping[str, str]] = dict.fromkeys(("error", "oom", "setup", "hang"), "resume:1000") | {
     "bad_node": "recreate:1000"
 }
-_UNANSWERED: Final = "the order may still be carried out"
+_FOR_GOOD: Final = frozenset({"succeeded", "failed"})
+UNANSWERED: Final = "the order may still be carried out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,10 @@ class Crew:
     # As last seen: looking takes as long as an emulator is frozen.
     stages: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    # Of whom owners ordered anything, whose owners are at it, and who is to stay stopped.
+    ordered: set[str] = field(default_factory=set)
+    busy: set[str] = field(default_factory=set)
+    stopped: set[str] = field(default_factory=set)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -121,7 +126,8 @@ class Crew:
     def over(self) -> list[str]:
         """Those from which only a user's order leads on."""
         # A copy: the users' thread sees more of them meanwhile.
-        return [name for name, stage in list(self.stages.items()) if stage in OVER_STAGES]
+        seen = list(self.stages.items())
+        return [name for name, stage in seen if stage in OVER_STAGES and name not in self.busy]
 
     @property
     def is_done(self) -> bool:
@@ -157,8 +163,8 @@ class Crew:
                     self._submit(next(self.source))
 
     def _look(self) -> None:
-        over = self.over
-        for name in [name for name in self.works if name not in over]:
+        """Look at all but those that nobody can bring back: what was stopped may go on."""
+        for name in [name for name in self.works if self.stages.get(name) not in _FOR_GOOD]:
             self.stages[name] = str(self.works[name].job.stage)
 
     def _submit(self, task: Task) -> None:
@@ -173,7 +179,7 @@ class Crew:
             except ControlPlaneError:
                 continue
             except CliError as error:
-                if _UNANSWERED in str(error):
+                if UNANSWERED in str(error):
                     continue
                 self.problems.append(f"{task.name} was {error}")
                 return

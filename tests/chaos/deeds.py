@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -13,18 +12,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import Any, Final
 
 from cli.emulator_jars import Kind
-from sandbox import processes
 from sandbox.control import ControlError
 from shared.topology import FUNCTIONS
 from tests.chaos import counting
+from tests.chaos.found import has_saved, pids
+from tests.chaos.owners import Owners
 from tests.chaos.stage import Stage
 from tests.chaos.wire import Wire
-from tests.installations import AGENT, command_line
+from tests.installations import AGENT
 
 # How often what runs a job is hit, and not what is still on its way.
 AT_WORK: Final = 0.7
@@ -47,10 +46,13 @@ class Chaos:
     """Breaks things by chance, and counts what it broke."""
 
     stage: Stage
+    owners: Owners
     chance: Random
     script: Iterator[str]
     lasts_s: tuple[float, float]
     counts: Counter[str] = field(default_factory=Counter)
+    # How often each deed was tried in a row without breaking anything.
+    in_vain: Counter[str] = field(default_factory=Counter)
     _undo: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
     _hit: set[str] = field(default_factory=set)
     _turns: list[str] = field(default_factory=list)
@@ -58,10 +60,11 @@ class Chaos:
 
     def one(self) -> str:
         """Do the next deed; return which.  Nothing happens where there is nothing to break."""
-        name = next(self.script)
+        name, before = next(self.script), self.counts.total()
         # What was to be broken may have ended by itself a moment ago.
         with suppress(ControlError, OSError):
             getattr(self, name)()
+        self.in_vain[name] = self.in_vain[name] + 1 if self.counts.total() == before else 0
         return name
 
     def heal(self, *, all_: bool = False) -> None:
@@ -76,6 +79,7 @@ class Chaos:
     def close(self) -> None:
         """Heal everything and wait for what was sent."""
         self.heal(all_=True)
+        self.owners.close()
         self._pool.shutdown()
 
     # Nodes and hosts.
@@ -100,9 +104,10 @@ class Chaos:
         for node in self._targets()[:1]:
             zone, name = node["zone"], node["queued_resource"]
             project = self.stage.settings.google.project
-            path = f"v2alpha1/projects/{project}/locations/{zone}/queuedResources/{name}?force=true"
+            path = f"v2/projects/{project}/locations/{zone}/queuedResources/{name}?force=true"
             url = f"{self.stage.installation.url}/{path}"
             with urllib.request.urlopen(urllib.request.Request(url, method="DELETE"), timeout=10):
+                self._hit.add(node["name"])
                 self.counts["nodes deleted by hand"] += 1
 
     def kill_host(self) -> None:
@@ -132,7 +137,7 @@ class Chaos:
 
     def kill_workload(self) -> None:
         """Kill -9 for the program of a job that has got further: else it is a crash loop."""
-        self._kill_on_host(counting.__file__, "workloads killed", _has_saved)
+        self._kill_on_host(counting.__file__, "workloads killed", has_saved)
 
     # Functions and what wakes them.
 
@@ -168,6 +173,20 @@ class Chaos:
             for _ in range(self.chance.choice((1, 1, 2))):
                 self._pool.submit(self.stage.send, by.function, body)
                 self.counts["messages delivered again"] += 1
+
+    # What owners order.
+
+    def stop_job(self) -> None:
+        """Somebody stops a job, and mostly wants it back."""
+        self.owners.stop(kill=False)
+
+    def kill_job(self) -> None:
+        """Or does not even let it save."""
+        self.owners.stop(kill=True)
+
+    def pause_all(self) -> None:
+        """Nothing is created for some seconds."""
+        self.owners.pause(self.chance.uniform(*self.lasts_s))
 
     # What the functions stand on.
 
@@ -242,7 +261,7 @@ class Chaos:
         mixed = self.chance.sample(left, len(left))
         if self.chance.random() > AT_WORK:
             return mixed
-        busy = {host["node"] for host in status["hosts"] if _pids(host, counting.__file__)}
+        busy = {host["node"] for host in status["hosts"] if pids(host, counting.__file__)}
         return sorted(mixed, key=lambda node: node["name"] not in busy)
 
     def _hosts(self) -> list[Mapping[str, Any]]:
@@ -253,7 +272,7 @@ class Chaos:
         self, program: str, what: str, is_ripe: Callable[[int], bool] = lambda _: True
     ) -> None:
         for host in self._hosts():
-            found = [pid for pid in _pids(host, program) if is_ripe(pid)]
+            found = [pid for pid in pids(host, program) if is_ripe(pid)]
             for pid in found:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -262,11 +281,11 @@ class Chaos:
                 return
 
     def _kill_function(self, name: str) -> None:
-        pids = self.stage.functions(name)
-        for pid in pids:
+        found = self.stage.functions(name)
+        for pid in found:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        if pids:
+        if found:
             self.counts["functions killed"] += 1
             self.counts[f"functions killed, {name}"] += 1
 
@@ -275,25 +294,3 @@ class Chaos:
 
     def _later(self, undo: Callable[[], object]) -> None:
         self._undo.append((time.monotonic() + self.chance.uniform(*self.lasts_s), undo))
-
-
-def _pids(host: Mapping[str, Any], program: str) -> list[int]:
-    """Find the processes of a program on a host."""
-    below = processes.descendants(int(host["pid"])) if host["pid"] else []
-    return [pid for pid in below if program in command_line(pid)]
-
-
-def _has_saved(pid: int) -> bool:
-    """Tell from the diary whether a checkpoint was completed since a workload started."""
-    _, _, arguments = command_line(pid).partition(counting.__file__)
-    if not arguments:
-        return False  # it has ended
-    lines = Path(arguments.split()[0], counting.DIARY).read_text("utf-8").splitlines()
-    entries = [json.loads(line) for line in lines]
-    ours = [number for number, entry in enumerate(entries) if entry["pid"] == pid]
-    return bool(ours) and any(entry["what"] == "saved" for entry in entries[ours[0] :])
-
-
-def as_line(counts: Mapping[str, int]) -> str:
-    """Write counts for a log."""
-    return json.dumps(dict(sorted(counts.items())))

@@ -49,15 +49,24 @@ def judge(stage: Stage, crew: Crew, scratch: Path) -> Verdict:
         if work is None:
             lost.append(f"{task.name} was never accepted")
             continue
-        lost += _unfinished(task, work)
-        duplicates += [f"{task.name}: {each}" for each in _doubled(work)]
+        lost += _unfinished(task, work, may_stop=task.name in crew.stopped)
+        is_ordered = task.name in crew.ordered
+        duplicates += [f"{task.name}: {each}" for each in _doubled(work, is_ordered=is_ordered)]
         if work.job.stage is JobStage.SUCCEEDED:
             wrong += _wrong(crew, task, scratch / task.name)
         totals["attempts"] += len(work.attempts)
-        totals["generations"] += work.slice.generation
+        totals["generations"] += _generations(work)
         totals["checkpoints saved"] += sum(entry.what == "saved" for entry in work.diary)
     duplicates += _granted_twice(stage, crew)
     return Verdict(lost, duplicates, wrong, left(stage), _parked(stage), totals)
+
+
+def _generations(work: Work) -> int:
+    """Count those of all slices that the job had: one more for each time it was resumed."""
+    newest = {work.job.slice_uid: work.view.slice.generation} if work.view.slice else {}
+    for attempt in work.attempts:
+        newest[attempt.slice_uid] = max(newest.get(attempt.slice_uid, 0), attempt.generation)
+    return sum(newest.values())
 
 
 def left(stage: Stage) -> list[str]:
@@ -99,28 +108,33 @@ def overlaps(diary: Sequence[Entry]) -> list[str]:
     return found + [f"attempt {attempt} ran twice on host {host}" for attempt, host in twice]
 
 
-def _unfinished(task: Task, work: Work) -> Iterator[str]:
+def _unfinished(task: Task, work: Work, *, may_stop: bool) -> Iterator[str]:
+    """A job ends by itself, or as its owner wanted it to in the end."""
     job = work.job
-    if job.stage is not JobStage.SUCCEEDED:
+    wanted = {JobStage.SUCCEEDED, JobStage.CANCELLED} if may_stop else {JobStage.SUCCEEDED}
+    if job.stage not in wanted:
         yield f"{task.name} (job {job.number}) is {job.stage}: {job.summary or job.reason}"
 
 
-def _doubled(work: Work) -> Iterator[str]:
+def _doubled(work: Work, *, is_ordered: bool) -> Iterator[str]:
     """Attempts and generations grow by one; each new generation has its loss."""
     view = work.view
     numbers = [attempt.number for attempt in view.attempts]
     if numbers != list(range(len(numbers))):
         yield f"attempts are {numbers}"
-    generations = [attempt.generation for attempt in view.attempts]
-    if generations != sorted(generations):
-        yield f"attempts are of generations {generations}"
+    for uid in {attempt.slice_uid for attempt in view.attempts}:
+        generations = [each.generation for each in view.attempts if each.slice_uid == uid]
+        if generations != sorted(generations):
+            yield f"attempts are of generations {generations}"
     causeless = [each.number for each in view.attempts if each.ended_at and each.cause is None]
     if causeless:
         yield f"attempts {causeless} ended without a cause"
     told = [entry.text for entry in view.timeline if entry.event == "SliceLost"]
     # The other entry of that name says what the job does about it.
-    losses = [text for text in told if text.startswith(CLOUD_PREFIX)]
-    if view.slice and view.slice.generation != len(losses) + 1:
+    losses = [text for text in told if text.startswith(CLOUD_PREFIX) and work.job.slice_uid in text]
+    # What is lost while its job is being stopped is not asked for again.
+    expected = {len(losses) + 1, len(losses)} if is_ordered else {len(losses) + 1}
+    if view.slice and view.slice.generation not in expected:
         yield f"{view.slice.generation} generations for {len(losses)} losses"
     yield from overlaps(work.diary)
 
@@ -141,9 +155,11 @@ def _granted_twice(stage: Stage, crew: Crew) -> Iterator[str]:
         if parts := parse_cloud_name(name):
             asked[parts[1]].add(parts[2])
     for name, work in crew.works.items():
-        numbers = sorted(asked[work.job.slice_uid])
-        if numbers != list(range(1, work.slice.generation + 1)):
-            yield f"{name}: generations {numbers} were asked for"
+        numbers, slice_ = asked[work.job.slice_uid], work.view.slice
+        known = set(range(1, slice_.generation + 1)) if slice_ else set[int]()
+        # Who stops a job may do so before anything was asked for.
+        if not numbers <= known or (numbers != known and name not in crew.ordered):
+            yield f"{name}: generations {sorted(numbers)} were asked for"
 
 
 def _wrong(crew: Crew, task: Task, scratch: Path) -> Iterator[str]:

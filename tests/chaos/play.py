@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import Counter
@@ -17,8 +18,9 @@ from shared.errors import ControlPlaneError
 from shared.topology import FUNCTIONS
 from tests.chaos.bags import BAG, script
 from tests.chaos.crew import Crew, tasks
-from tests.chaos.deeds import Chaos, as_line
+from tests.chaos.deeds import Chaos
 from tests.chaos.judge import Verdict, judge, keep_documents, left
+from tests.chaos.owners import Owners
 from tests.chaos.stage import Stage, opened
 from tests.installations import until
 
@@ -37,6 +39,8 @@ TOLD_EVERY_S: Final = 15.0
 LOOK_S: Final = 1.0
 # A busy machine needs longer for as many preemptions.
 LONGER: Final = 2.0
+# A deed finds nothing to break now and then.
+IN_VAIN_MAX: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +80,13 @@ class Outcome:
     calm_s: float
     jobs: int
     finished: int
+    in_vain: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def complaints(self) -> list[str]:
         """Everything that is wrong with the run, and with chaos that was too mild."""
-        return [*self.verdict.complaints, *too_mild(self.plan, self.counts)]
+        mild = [*too_mild(self.plan, self.counts), *ineffective(self.in_vain)]
+        return [*self.verdict.complaints, *mild]
 
 
 def too_mild(plan: Plan, counts: Mapping[str, int]) -> list[str]:
@@ -93,6 +99,15 @@ def too_mild(plan: Plan, counts: Mapping[str, int]) -> list[str]:
     return found
 
 
+def ineffective(in_vain: Mapping[str, int]) -> list[str]:
+    """Say which deeds break nothing: what is tried so often finds something, if it can."""
+    return [
+        f"{name} was done {times} times in a row and broke nothing"
+        for name, times in in_vain.items()
+        if times >= IN_VAIN_MAX
+    ]
+
+
 def play(plan: Plan, home: Path, say: Callable[[str], None] = lambda _: None) -> Outcome:
     """Make chaos in a home of its own, then wait until all is calm, and judge."""
     share_s, (least, most) = plan.seconds * plan.at_once / plan.jobs, plan.counted
@@ -100,8 +115,10 @@ def play(plan: Plan, home: Path, say: Callable[[str], None] = lambda _: None) ->
     with opened(home, policy=plan.policy, cloud={}) as stage:
         # What is hit depends on what is there; what is done does not.
         deeds = script(plan.bag, Random(plan.seed))
-        chaos = Chaos(stage, Random(plan.seed), deeds, plan.lasts_s)
         with Crew(stage, planned, plan.jobs, plan.at_once) as crew:
+            counts = Counter[str]()
+            owners = Owners(crew, Random(f"{plan.seed} owners"), counts)
+            chaos = Chaos(stage, owners, Random(plan.seed), deeds, plan.lasts_s, counts)
             begun = time.monotonic()
             try:
                 _break(plan, chaos, crew, say)
@@ -114,7 +131,7 @@ def play(plan: Plan, home: Path, say: Callable[[str], None] = lambda _: None) ->
         verdict = judge(stage, crew, home / "undisturbed")
         calm_s = time.monotonic() - calm
         jobs = (len(crew.tasks), len(crew.over))
-        outcome = Outcome(plan, chaos.counts, verdict, calm - begun, calm_s, *jobs)
+        outcome = Outcome(plan, counts, verdict, calm - begun, calm_s, *jobs, chaos.in_vain)
         if outcome.complaints:
             keep_documents(crew, home / "documents.json")
         return outcome
@@ -159,3 +176,8 @@ def _settle(plan: Plan, stage: Stage, crew: Crew, say: Callable[[str], None]) ->
 def _jobs(crew: Crew) -> str:
     stages = Counter(list(crew.stages.values()))
     return f"{len(crew.works)} jobs ({as_line(stages)})"
+
+
+def as_line(counts: Mapping[str, int]) -> str:
+    """Write counts for a log."""
+    return json.dumps(dict(sorted(counts.items())))

@@ -24,6 +24,7 @@ from cli import emulators, local_runner
 from cli.emulated import installation as emulated
 from cli.emulator_jars import Kind
 from sandbox import processes
+from shared import settings as home_settings
 from shared.adapters import pubsub, pubsub_setup
 from shared.errors import ControlPlaneError
 from shared.ports import Delivery
@@ -155,7 +156,8 @@ def opened(
     """Set the stage for the time of a block."""
     with environment_kept(), ExitStack() as stack:
         stack.callback(emulated.down, home)
-        settings = emulated.prepare(home, cloud={**QUICK, **cloud}, policy=policy)
+        emulated.prepare(home, cloud={**QUICK, **cloud}, policy=policy)
+        settings = _make_admin(home)
         addresses = {
             kind: each.address for kind, each in emulators.find(home / "emulators").items()
         }
@@ -167,6 +169,14 @@ def opened(
             local_runner.start(home, os.environ[CLOUD_VARIABLE], local_runner.SERVED)
         copies = stack.enter_context(Copies(settings, addresses[Kind.PUBSUB]))
         yield Stage(Installation(home, os.environ[CLOUD_VARIABLE]), settings, wires, copies)
+
+
+def _make_admin(home: Path) -> Settings:
+    """Let the user of this installation pause it."""
+    path = home / "settings.toml"
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("[cloud]", f'[cloud]\nadmins = ["{emulated.USER}"]', 1), "utf-8")
+    return home_settings.load()
 
 
 def _copied(subscription: Subscription) -> Subscription:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from shared.topology import FUNCTIONS
-from tests.chaos.play import Plan, too_mild
+from tests.chaos.play import IN_VAIN_MAX, Plan, ineffective, too_mild
 
 PLAN = Plan(preemptions_min=3)
 KILLED = {f"functions killed, {name}": 1 for name in FUNCTIONS}
@@ -35,3 +35,11 @@ def test_the_command_of_a_plan_does_the_same_again() -> None:
     plan = Plan(seconds=90.0, jobs=7, seed=3)
 
     assert "make chaos MINUTES=1.5 JOBS=7 SEED=3" == plan.command
+
+
+def test_a_deed_that_breaks_nothing_however_often_is_told() -> None:
+    """It may be that it cannot; now and then anything finds nothing to break."""
+    tried = {"vanish": IN_VAIN_MAX, "storm": IN_VAIN_MAX - 1, "reboot_host": 0}
+
+    expected = [f"vanish was done {IN_VAIN_MAX} times in a row and broke nothing"]
+    assert expected == ineffective(tried)

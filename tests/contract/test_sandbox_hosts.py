@@ -122,6 +122,7 @@ def test_startup_script_sees_a_vms_environment_only(box: Box) -> None:
         "STORAGE_EMULATOR_HOST",
         "TMPDIR",
         "TPUCTL_BOOT_ID",
+        "TPUCTL_REBOOT",
         "TPUCTL_ROOT",
     } == names
 

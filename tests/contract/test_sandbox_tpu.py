@@ -119,9 +119,9 @@ def test_delete_without_force_is_a_failed_precondition(box: Box) -> None:
         box.tpu.delete_queued_resource(name=f"{PARENT}/queuedResources/kept")
 
 
-def test_reset_is_not_simulated(box: Box) -> None:
-    """An honest 501."""
-    with pytest.raises(exceptions.MethodNotImplemented):
+def test_reset_of_what_is_not_there_is_refused(box: Box) -> None:
+    """As any other call."""
+    with pytest.raises(exceptions.NotFound):
         box.tpu.reset_queued_resource(name=f"{PARENT}/queuedResources/any")
 
 

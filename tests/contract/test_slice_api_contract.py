@@ -10,9 +10,12 @@ from typing import Protocol
 from uuid import uuid4
 
 import pytest
+from google.cloud import tpu_v2
 
 from sandbox import control
 from shared.adapters import tpu
+from shared.adapters.tpu_calls import CALL
+from shared.core.names import cloud_name
 from shared.errors import Busy, ControlPlaneError, InvalidRequest, NoAccess, Unavailable
 from shared.ports import BidRequest, CloudRequest, SliceApi
 from tests.fakes import FakeSliceApi
@@ -46,6 +49,9 @@ class Cloud(Protocol):
     def bell(self, name: str) -> str | None:
         """Return what the bell of a node was set to."""
 
+    def plant(self, name: str) -> None:
+        """Let somebody else make a node, and wait until it is READY."""
+
 
 @dataclass
 class FakeCloud:
@@ -74,6 +80,10 @@ class FakeCloud:
     def bell(self, name: str) -> str | None:
         """Return what the bell of a node was set to."""
         return self.api.bells.get(name)
+
+    def plant(self, name: str) -> None:
+        """Let somebody else make a node."""
+        self.api.plant(name, ZONE, accelerator_type=TYPE)
 
 
 @dataclass
@@ -113,6 +123,15 @@ class SandboxCloud:
         path = f"projects/sandbox/locations/{ZONE}/nodes/{name}"
         metadata = self.api._client.get_node(name=path, timeout=10).metadata
         return metadata.get(tpu.BELL_KEY)
+
+    def plant(self, name: str) -> None:
+        """Make a node without a request, and wait until it is READY."""
+        self.client.change_settings(capacity=self._capacity(1000))
+        node = tpu_v2.Node(accelerator_type=TYPE, runtime_version="v2-alpha-tpuv5-lite")
+        parent = f"projects/sandbox/locations/{ZONE}"
+        self.api._client.create_node(parent=parent, node_id=name, node=node, timeout=10)
+        eventually(lambda: _is_ready(self.api.find(ZONE, name), self.hosts))
+        self.client.change_settings(capacity=self._capacity(0))
 
     def _capacity(self, nodes: int) -> Mapping[str, int]:
         return {f"{ZONE}/{TYPE}": nodes, f"{OTHER_ZONE}/{TYPE}": nodes}
@@ -188,6 +207,38 @@ def create(cloud: Cloud, bid: BidRequest) -> str:
 def test_what_does_not_exist_is_none(cloud: Cloud) -> None:
     """A true 404."""
     assert cloud.api.get(ZONE, "tpuctl-nothing") is None
+
+
+def test_a_node_of_others_is_found_listed_and_removed_as_itself(cloud: Cloud) -> None:
+    """By its own name; with another identity it is another one, and stays."""
+    cloud.plant("theirs")
+    found = cloud.api.find(ZONE, "theirs")
+    assert found is not None
+    (node,) = found.nodes
+
+    listing = cloud.api.list([ZONE])
+    cloud.api.remove(ZONE, "theirs", f"{node.uid}0")
+    kept = cloud.api.find(ZONE, "theirs")
+    cloud.api.remove(ZONE, "theirs", node.uid)
+    eventually(lambda: cloud.api.find(ZONE, "theirs") is None)
+    cloud.api.remove(ZONE, "theirs", node.uid)
+
+    assert [("theirs", (node,))] == [(each.name, each.nodes) for each in listing.others]
+    assert () == listing.requests
+    assert found == kept
+    assert ("ACTIVE", TYPE, "on-demand", "") == (
+        found.state, node.accelerator_type, node.tier, node.request,
+    )  # fmt: skip
+    assert cloud.api.find(ZONE, "nobody") is None
+
+
+def test_what_is_ours_is_not_among_the_others(cloud: Cloud, bid: BidRequest) -> None:
+    """A request that was missed by the first half of a listing must not look like a lone node."""
+    ours = replace(bid, name=cloud_name("abcdef", "aaaaaaaa", 1, "0"))
+    create(cloud, ours)
+    cloud.grant(ours.name)
+
+    assert () == cloud.api.list([ZONE]).others
 
 
 def test_a_request_waits_without_nodes(cloud: Cloud, bid: BidRequest) -> None:
@@ -438,7 +489,7 @@ def test_a_lost_reply_is_healed_by_the_request_id(google: SandboxCloud, bid: Bid
 
 def test_no_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody listens; it is tried again for a while, which is cut short here."""
-    monkeypatch.setitem(tpu._CALL, "retry", tpu._CALL["retry"].with_timeout(0.2))
+    monkeypatch.setitem(CALL, "retry", CALL["retry"].with_timeout(0.2))
     api = tpu.connect("sandbox", endpoint="http://127.0.0.1:1")
 
     with pytest.raises(Unavailable):

@@ -77,6 +77,8 @@ def check_end(points: Sequence[Point], expected: End, end: End) -> None:
         reasons = {told(point) for point in refused}
         assert end.jobs[-1].reason in reasons, f"it says what was refused: {end.jobs[-1].reason}"
         expected = _failed(expected, end)
+    if any(_is_unseen(point) for point in points):
+        expected = _unadopted(expected, end)
     permanent = sum(
         point.error is not None and issubclass(point.error, Permanent) for point in points
     )
@@ -153,6 +155,17 @@ def _number(value: object) -> int:
 def _is_refused(point: Point) -> bool:
     """The cloud refuses for good what is asked of it."""
     return point.call == "slices.create" and point.error in REFUSALS
+
+
+def _is_unseen(point: Point) -> bool:
+    """Nobody may look at what is to be adopted."""
+    return point.call == "slices.find" and point.error in REFUSALS
+
+
+def _unadopted(expected: End, end: End) -> End:
+    """Then its adoption is refused, with the reason."""
+    refused = [order for order in end.orders if "cannot be looked at: injected" in order[2]]
+    return replace(expected, orders=end.orders, slices=()) if refused else expected
 
 
 def _failed(expected: End, end: End) -> End:

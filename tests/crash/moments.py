@@ -114,9 +114,19 @@ def lost(world: CheapWorld) -> None:
 
 
 def silent(world: CheapWorld) -> None:
-    """Let one host say nothing for as long as it takes."""
+    """Let one host be dead for as long as it takes."""
     running(world)
-    world.hosts[1].is_mute = True
+    world.hosts[1].is_dead = True
+    world.ticks(19.0, every_s=1.0)
+    world.clock.advance(3.0)
+
+
+def left_in_storage(world: CheapWorld) -> None:
+    """Let it end on hosts that can say so in storage alone, and be silent for long enough."""
+    running(world)
+    for host in world.hosts:
+        host.cannot_publish = True
+    world.farm.each(lambda host: host.finish(0))
     world.ticks(19.0, every_s=1.0)
     world.clock.advance(3.0)
 
@@ -143,6 +153,18 @@ def stopping(world: CheapWorld) -> None:
     for host in world.hosts:
         host.obeys = False
     world.stop()
+
+
+def made_by_others(world: CheapWorld) -> None:
+    """Let somebody else make a TPU."""
+    world.slices.plant("theirs", ZONE)
+
+
+def adopted(world: CheapWorld) -> None:
+    """Adopt what somebody else made, as disposable; the tick has seen it."""
+    made_by_others(world)
+    world.adopt(disposable=True)
+    world.ticks(2.0)
 
 
 def progressed(world: CheapWorld) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from shared.core.codec import from_fields
+from shared.core.model import Job
+from shared.core.slices import Kind, Slice
 from shared.core.stages import TERMINAL
 from tests.crash.moments import ORPHAN, finish_setup
 from tests.crash.worlds import CheapWorld
@@ -16,12 +19,13 @@ def come_to_rest(world: CheapWorld) -> None:
         # Nobody boots what no agent was meant for.
         world.gives = ORPHAN not in world.slices.names
         for host in world.farm.living:
-            host.is_mute = False
+            host.is_mute = host.cannot_publish = False
             finish_setup(host)
-        world.farm.each(lambda host: host.finish(0))
+        if not is_restarting(world):
+            world.farm.each(lambda host: host.finish(0))
         world.drain()
         _unpause(world)
-        if are_all_over(world):
+        if are_all_over(world) and are_all_up(world):
             _release_all(world)
             if is_at_rest(world):
                 return
@@ -32,6 +36,19 @@ def come_to_rest(world: CheapWorld) -> None:
 def are_all_over(world: CheapWorld) -> bool:
     """Every job has ended."""
     return all(fields["stage"] in set(TERMINAL) for fields in world.all("jobs"))
+
+
+def is_restarting(world: CheapWorld) -> bool:
+    """An owner wants hosts to reboot, and they have not heard of it yet."""
+    jobs = [from_fields(Job, fields) for fields in world.all("jobs")]
+    return any(job.ending is not None and job.ending.is_ordered for job in jobs)
+
+
+def are_all_up(world: CheapWorld) -> bool:
+    """Every slice that its owner asked for is there, or being let go."""
+    slices = [from_fields(Slice, fields) for fields in world.all("slices")]
+    asked = [each for each in slices if each.kind is Kind.NAMED and each.live and each.wanted]
+    return all(each.current is not None and each.current.claimed for each in asked)
 
 
 def is_at_rest(world: CheapWorld) -> bool:

@@ -29,7 +29,7 @@ from shared.errors import (
 from tests.crash.faults import Death
 
 PORTS = ("store", "bus", "blobs", "slices", "webhooks", "identity")
-READS = frozenset({"get", "query", "list", "operation_error", "person", "check", "is_over"})
+READS = frozenset({"find", "get", "query", "list", "operation_error", "person", "check", "is_over"})
 
 
 class Fault(StrEnum):
@@ -61,9 +61,11 @@ RAISES: Mapping[str, tuple[type[ControlPlaneError], ...]] = {
     "blobs.put": (*_GOOGLE, Conflict),
     "slices.create": (*_CLOUD, Busy, QuotaExceeded, Stockout),
     "slices.delete": (*_CLOUD, Busy),
+    "slices.find": _CLOUD,
     "slices.get": _CLOUD,
     "slices.list": _CLOUD,
     "slices.operation_error": _CLOUD,
+    "slices.remove": (*_CLOUD, Busy),
     "slices.ring": (*_CLOUD, Busy),
     "webhooks.post": (Unavailable, RateLimited),
     "identity.person": (Unavailable, NotAuthorized),

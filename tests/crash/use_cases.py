@@ -11,13 +11,16 @@ from typing import Any, Final
 from shared.core.orders import OrderKind
 from tests.crash.moments import (
     Prepare,
+    adopted,
     alerted,
     asked_for,
     booted,
     ended,
     failed,
+    left_in_storage,
     looked_at,
     lost,
+    made_by_others,
     nothing,
     noticed,
     orphaned,
@@ -96,6 +99,13 @@ def given_to_retry(name: str, before: Prepare) -> UseCase:
 
 
 _JOB: Final = {"job": JOB}
+_MINE: Final = {
+    "slice": "mine",
+    "slice_uid": "named001",
+    "accelerator_type": "v4-16",
+    "zones": [ZONE],
+}
+_THEIRS: Final = {"slice": "theirs", "slice_uid": "adopt001", "node": "theirs", "zone": ZONE}
 ORDERS: Final = (
     given("submit", OrderKind.SUBMIT, nothing, **submission()),
     given("submit with a grant", OrderKind.SUBMIT, with_grant, **submission()),
@@ -115,6 +125,10 @@ ORDERS: Final = (
     given_again("resume elsewhere", OrderKind.RESUME, over),
     given_again("rerun", OrderKind.RERUN, over),
     given("release", OrderKind.RELEASE, failed, slice="digits-1"),
+    given("slice-create", OrderKind.SLICE_CREATE, nothing, **_MINE),
+    given("slice-recreate", OrderKind.SLICE_RECREATE, running, slice="digits-1"),
+    given("slice-restart", OrderKind.SLICE_RESTART, running, slice="digits-1"),
+    given("slice-adopt", OrderKind.SLICE_ADOPT, made_by_others, **_THEIRS),
     given("grant-add", OrderKind.GRANT_ADD, nothing, **grant_of()),
     given("grant-remove", OrderKind.GRANT_REMOVE, with_grant, name="trc"),
     given("pause", OrderKind.PAUSE, running, reason="for a while"),
@@ -133,6 +147,8 @@ WORK: Final = (
     UseCase("end of a gang", "launch", then(lambda world: ended(world, 3), "report")),
     UseCase("success", "launch", then(ended, "report")),
     UseCase("end of a lost generation", "launch", ticked(lost, "launch")),
+    UseCase("a silent host", "launch", ticked(silent, "launch")),
+    UseCase("an end that was left in storage", "launch", ticked(left_in_storage, "launch")),
 )
 CAPACITY: Final = (
     UseCase(
@@ -146,6 +162,11 @@ CAPACITY: Final = (
     UseCase("loss by notice", "recovery", then(noticed, "report")),
     UseCase("create and delete after a loss", "recovery", ticked(lost, "recovery", "launch")),
     UseCase("delete", "recovery", in_between(then(ended, "report"), "recovery")),
+    UseCase(
+        "delete of what was adopted",
+        "recovery",
+        in_between(order(OrderKind.RELEASE, adopted, slice="theirs"), "recovery"),
+    ),
     UseCase("orphan", "recovery", ticked(orphaned, "recovery")),
     UseCase("look at what is gone", "recovery", said(vanished, "preemptions", look)),
     UseCase("look at what is there", "recovery", said(looked_at, "preemptions", look)),

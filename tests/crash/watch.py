@@ -108,6 +108,19 @@ class WatchedSlices:
                 assert not _is_serving(document.fields, name), f"{name} is wanted, and was deleted"
         self._slices.delete(zone, name)
 
+    def remove(self, zone: str, node: str, uid: str) -> None:
+        """Delete what others made, where its slice says that it may go."""
+        with self._watch.judging():
+            for document in self._store.query(Query("slices", limit=1000)):
+                is_its = node in _names(document.fields)
+                assert not is_its or document.fields["disposable"], f"{node} is not disposable"
+                assert not _is_serving(document.fields, node), f"{node} is wanted, and was deleted"
+        self._slices.remove(zone, node, uid)
+
+
+def _names(fields: Any) -> set[str]:
+    return {bid["name"] for generation in fields["generations"] for bid in generation["bids"]}
+
 
 def _is_serving(fields: Any, name: str) -> bool:
     """A slice has this bid, and did not decide that it goes."""

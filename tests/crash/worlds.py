@@ -156,6 +156,7 @@ def fingerprint(world: CheapWorld) -> str:
         *world.file.connection.execute(messages),
         *[(held.shown, held.operation) for held in cloud._held.values()],
         *[(held.shown, held.operation) for held in cloud._coming.values()],
+        *cloud.others.values(),
         (cloud._operations, cloud._made, cloud.bells, world.gives, told),
         *[(blob.name, blob.data) for blob in world.blobs._objects.values()],
         *[sorted(_told(host).items()) for each in hosts.values() for host in each],

@@ -30,6 +30,8 @@ BAG: Final[Mapping[str, int]] = {
     "refuse_wire": 1,
     "freeze_emulator": 1,
     "redeliver": 2,
+    "stop_job": 1,
+    "pause_all": 1,
     "fail_calls": 1,
 }
 PLAN: Final = Plan(

@@ -116,6 +116,18 @@ def test_host_that_dies_without_a_word_costs_its_slice(installation: Installatio
     assert_never_two(work)
 
 
+def test_host_that_reaches_storage_alone_keeps_its_slice(installation: Installation) -> None:
+    """What it cannot publish it leaves beside its mandate, where it is looked for in time."""
+    work = installation.run("unpublished")
+    work.until_saved(0)
+
+    installation.admin.cut_off(work.host_name(1), "pubsub")
+    work.finish()
+
+    assert [1] == [attempt.generation for attempt in work.attempts]
+    assert [] == work.told("SliceLost")
+
+
 def _ended(work: Work) -> Writer | None:
     """Return the first attempt once the end of it is known to be written, and is not proved."""
     writer = work.writer

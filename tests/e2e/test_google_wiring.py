@@ -5,10 +5,11 @@ What a user does is the same as in every other wiring, and so is what comes of i
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,9 +18,14 @@ import pytest
 from cli import local_runner
 from cli.emulator_jars import Kind
 from sandbox import processes
-from shared.ports import Query
+from shared.app.stored import host_of
+from shared.core.hosts import host_key
+from shared.core.names import mandate_object
+from shared.ports import Fields, Message, Query
+from shared.topology import Topic
 from tests.installations import (
     Installation,
+    Work,
     assert_never_two,
     command_line,
     running_google,
@@ -64,7 +70,7 @@ def functions(installation: Installation, target: str) -> list[int]:
     return [pid for pid in processes.descendants(served.pid) if wanted in command_line(pid)]
 
 
-def parked(installation: Installation) -> list[object]:
+def parked(installation: Installation) -> list[Fields]:
     """Return what was put aside."""
     return [each.fields for each in installation.opened.store.query(Query("parked"))]
 
@@ -130,3 +136,56 @@ def test_a_service_that_does_not_answer_delays_and_loses_nothing(
     assert 2 == work.slice.generation
     assert_never_two(work)
     assert [] == parked(installation)
+
+
+def test_a_worker_with_the_token_of_another_job_is_refused(installation: Installation) -> None:
+    """Its word is put aside, whichever of its tokens it shows, and changes nothing."""
+    worker, victim = installation.run("worker"), installation.run("victim")
+    for work in (worker, victim):
+        work.until_saved(0)
+    its, foreign = tokens_of(worker), tokens_of(victim)
+    for tokens in (its, {**foreign, "attempt": its["attempt"]}):
+        installation.opened.bus.publish(Topic.REPORTS, [success_of(victim, tokens)])
+
+    until(lambda: len(parked(installation)) == 2)
+    victim.finish()
+
+    assert {
+        "snapshot: the bid token does not match",
+        "snapshot: the attempt token does not match",
+    } == {each["reason"] for each in parked(installation)}
+    assert [0] == [attempt.number for attempt in victim.attempts]
+    assert ["finish"] == [entry.what for entry in victim.entries(0, host=0)[-1:]]
+    worker.finish()
+
+
+def tokens_of(work: Work) -> dict[str, str]:
+    """Read from its mandate, as its own hosts do, what a job's hosts show."""
+    name = mandate_object(work.slice.uid, work.slice.generation)
+    mandate = work.installation.opened.blobs.get(name)
+    assert mandate is not None, "a job that runs has a mandate"
+    tokens = json.loads(mandate.data)["tokens"]
+    return {"bid": tokens["bids"]["0"], "attempt": tokens["attempt"]}
+
+
+def success_of(work: Work, tokens: Mapping[str, str]) -> Message:
+    """Say for the first host of a job that its command has succeeded."""
+    slice_ = work.slice
+    path = f"slices/{slice_.name}/hosts/{host_key(slice_.generation, '0', 0)}"
+    document = work.installation.opened.store.get(path)
+    assert document is not None, "a host that runs something has spoken"
+    host = host_of(document)
+    at = host.at.isoformat()
+    attempt = {"job": work.job.id, "number": 0, "started_at": at, "ended_at": at, "exit_code": 0}
+    same = ("slice", "slice_uid", "generation", "bid", "node", "host", "hosts", "hostname", "boot")
+    words = {name: getattr(host, name) for name in same} | {
+        "version": 1,
+        "sequence": host.sequence + 10**9,
+        "at": at,
+        "seen_sequence": host.seen_sequence,
+        "phase": "idle",
+        "alive": False,
+        "attempt": {**attempt, "flushed": True},
+        "tokens": tokens,
+    }
+    return Message(json.dumps(words).encode(), {"kind": "snapshot", "version": "1"})

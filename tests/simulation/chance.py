@@ -70,6 +70,11 @@ class Fault(StrEnum):
     PAUSES = "an admin who pauses everything for half an hour"
     SECOND_JOBS = "a second job on a slice that is warm"
     SAME_NAMES = "a name that is removed and made again"
+    # Added last: what is drawn for those above stays as it was.
+    OFF_THE_BUS = "hosts that reach storage and cannot publish"
+    RESTARTS = "owners who have hosts rebooted"
+    REMAKES = "owners who have slices made again"
+    OWN_SLICES = "slices of their own, kept or not, with jobs on them"
 
 
 class Chance:

@@ -6,6 +6,7 @@ world cannot have changed. Raises Violation with a sentence.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,9 @@ from shared.core.slices import View
 from shared.core.stages import TERMINAL, TRANSITIONS, Stage
 from shared.ports import Create, Document, Replace, Write
 from tests.simulation.chance import Fault
+from tests.simulation.claims import Violation, claim
 from tests.simulation.history import History
+from tests.simulation.onward import Onward
 
 if TYPE_CHECKING:
     from shared.core.cloud import BidRequest
@@ -28,18 +31,12 @@ if TYPE_CHECKING:
 HOPS_MAX = 4
 # What two calls in a row take at most, where nothing comes between them.
 MOMENTS_S = 1.0
+# How long after it was read what a decision rests on may be committed: usually, and by a function
+# that went on after its time.
+LATE_S, LATEST_S = 60.0, 5000.0
+_SILENT = re.compile(r"host ([\d, ]+) (?:is silent|silent for)")
 _SLOW = frozenset({Fault.ZOMBIES, Fault.INTERLEAVING})
 _GONE = frozenset({Cause.PREEMPTED, Cause.MAINTENANCE, Cause.DELETED})
-
-
-class Violation(BaseException):
-    """An invariant does not hold: nobody catches this but who runs the seed."""
-
-
-def claim(holds: bool, text: str) -> None:  # noqa: FBT001 - reads like assert
-    """Raise Violation unless something holds."""
-    if not holds:
-        raise Violation(text)
 
 
 class Checks:
@@ -47,7 +44,8 @@ class Checks:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.history = History()
+        self.history, self.onward = History(), Onward(world)
+        self._decided: set[str] = set()
 
     # --- Commits --------------------------------------------------------------------------------
 
@@ -59,7 +57,9 @@ class Checks:
             for write in writes
             if isinstance(write, (Create, Replace)) and write.path.count("/") == 1
         ]
+        replaced = self.onward.read(writes)
         apply()
+        self.onward.committed(writes, replaced)
         if not all(write.path.startswith("control/") for write in writes):
             self._world.commits += 1
         told = {
@@ -74,7 +74,8 @@ class Checks:
             elif kind == "slices":
                 self._slice(_fields(old), write.fields)
             elif kind == "outbox":
-                self.history.owed[write.path] = str(write.fields["data"])
+                owed = (self._world.engine.now, str(write.fields["data"]))
+                self.history.owed[write.path] = owed
 
     def _job(self, old: Mapping[str, Any] | None, new: Mapping[str, Any], told: set[str]) -> None:
         job, now = new["id"], self._world.engine.now
@@ -102,6 +103,8 @@ class Checks:
         claim(is_ in reachable(was), f"{job}: from {was} to {is_}")
         by_user = new["again_at"] != old["again_at"]
         claim(was not in TERMINAL or by_user, f"{job}: left {was} without an order")
+        is_stopped = was is not Stage.STOPPING or is_ is Stage.CANCELLED
+        claim(is_stopped or by_user, f"{job}: was to stop, and is {is_}")
         claim(bool(told), f"{job}: from {was} to {is_} without a word in its timeline")
 
     def _follow(self, job: str, old: Any, told: set[str]) -> None:
@@ -127,6 +130,7 @@ class Checks:
 
     def _slice(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
         name = new["name"]
+        self._decided |= {bid["name"] for each in new["generations"] for bid in each["bids"]}
         if old is None or old["uid"] != new["uid"]:
             claim(old is None or not old["live"], f"{name} was made again while it was there")
             return
@@ -156,20 +160,29 @@ class Checks:
                 held = self._world.cloud.requests.get(bid["name"])
                 is_true = held is None or not held.is_well
                 claim(is_true, f"{bid['name']} is well and said to be {bid['lost_cause']}")
+            if is_new and bid["lost_cause"] == Cause.HOST_LOST:
+                self._silence(bid)
+
+    def _silence(self, bid: Any) -> None:
+        """Whoever can still be heard in storage was listened to."""
+        held = self._world.cloud.requests.get(bid["name"])
+        named = _SILENT.match(bid["detail"])
+        if held is None or named is None:
+            return
+        has_zombies = Fault.ZOMBIES in self._world.chance.faults
+        slack_s = LATEST_S if has_zombies else LATE_S
+        for number in map(int, named[1].split(", ")):
+            host = held.hosts[number]
+            is_readable = host.is_readable(slack_s)
+            claim(not is_readable, f"host {number} of {bid['name']} was given up unheard")
 
     # --- The cloud ------------------------------------------------------------------------------
 
     def created(self, request: BidRequest) -> None:
         """Nothing is asked for that was not decided, and by no other name."""
-        parsed = parse_cloud_name(request.name)
-        claim(parsed is not None, f"{request.name} is no name of ours")
-        assert parsed is not None
-        slice_ = self._slice_of(parsed[1])
-        claim(slice_ is not None, f"{request.name} was asked for before its slice was known")
-        assert slice_ is not None
-        bids = {bid["name"] for each in slice_["generations"] for bid in each["bids"]}
-        is_over = parsed[2] < slice_["generation"] or not slice_["live"]
-        claim(request.name in bids or is_over, f"{request.name} was asked for before it was known")
+        # It may be over and forgotten by now: a function went on after its time.
+        is_known = request.name in self._decided
+        claim(is_known, f"{request.name} was asked for before it was decided")
         self._not_paused()
 
     def _not_paused(self) -> None:

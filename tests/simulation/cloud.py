@@ -32,8 +32,11 @@ BOOT_S = (20.0, 90.0)
 # Some zones give at once, others after minutes.
 PROVISION_MEANS_S = (15.0, 60.0, 400.0)
 LOOK_AGAIN_S = 300.0
-# A request that shows up late does so before the control plane stops waiting for it (600 s).
+# A request that shows up late mostly does so before the control plane stops waiting for it
+# (600 s); one that comes after that is nobody's.
 LATE_S = (30.0, 540.0)
+TOO_LATE_S = (700.0, 2400.0)
+TOO_LATE = 0.3
 STALE_S = 90.0
 # Shorter than what the control plane takes for a proof (30 s between two looks).
 HIDDEN_S = 25.0
@@ -159,10 +162,18 @@ class Cloud:
             return
         self._set(held, state="DELETING", initiator="USER")
         # What is out of reach is so for more than one reason at a time.
-        is_far = any(host.is_cut_off or host.is_mute for host in held.hosts)
+        is_far = any(host.is_cut_off or host.is_mute or host.is_off_the_bus for host in held.hosts)
         if self.chance.hits(Fault.STUCK_DELETES, 0.9 if is_far else 0.4):
             return
         self.engine.after(self.chance.of("deletes").uniform(20.0, 200.0), lambda: self.end(name))
+
+    def find(self, zone: str, node: str) -> CloudRequest | None:  # noqa: ARG002 - a port's
+        """Find a node that others made: nobody does, here."""
+        return None
+
+    def remove(self, zone: str, node: str, uid: str) -> None:  # noqa: ARG002 - a port's
+        """Delete a node that others made."""
+        raise AssertionError(f"{node} is nobody's to delete")
 
     def ring(self, zone: str, node: str, value: str) -> None:  # noqa: ARG002 - it only rings
         """Ring, if the node is READY; the map may be put back by somebody else."""
@@ -230,6 +241,11 @@ class Cloud:
         if held.node_state == "REPAIRING":
             self._set(held, node_state="READY")
 
+    def is_full(self, zone: str) -> bool:
+        """Say whether a zone has nothing left to give."""
+        used = sum(each.holds_chips for each in self.requests.values() if each.asked.zone == zone)
+        return zone in self.dry or used >= self.capacity[zone]
+
     def finish_everything(self) -> None:
         """End every delete that hangs."""
         for name in [name for name, held in self.requests.items() if held.state == "DELETING"]:
@@ -250,7 +266,10 @@ class Cloud:
         self.changes += 1
         if self.chance.hits(Fault.SLOW_CREATES, 0.2):
             held.is_coming = True
+            lateness = self.chance.of("lateness")
             late_s = chance.uniform(*LATE_S)
+            if lateness.random() < TOO_LATE:
+                late_s = lateness.uniform(*TOO_LATE_S)
             self.engine.after(late_s, lambda: self._appear(held))
             provision_s += late_s
         self.engine.after(provision_s, lambda: self._grant(held))
@@ -275,8 +294,7 @@ class Cloud:
         name, zone = held.asked.name, held.asked.zone
         if self.requests.get(name) is not held or held.state != "WAITING_FOR_RESOURCES":
             return
-        used = sum(each.holds_chips for each in self.requests.values() if each.asked.zone == zone)
-        if zone in self.dry or used >= self.capacity[zone]:
+        if self.is_full(zone):
             self.engine.after(LOOK_AGAIN_S, lambda: self._grant(held))
             return
         self._made += 1

@@ -32,6 +32,7 @@ class Coverage:
     proofs: Counter[str] = field(default_factory=Counter)
     creates: int = 0
     points: int = 0
+    left_read: int = 0
 
     def add(self, result: Result) -> None:
         """Count what one seed reached."""
@@ -41,6 +42,7 @@ class Coverage:
         self.proofs.update(world.checks.history.proofs)
         self.creates += len(world.cloud.creates)
         self.points += world.calls.points
+        self.left_read += world.storage.left_read
         for collection, documents in world.store.collections.items():
             if collection.endswith("/attempts"):
                 self.causes.update(str(each.fields["cause"]) for each in documents.values())
@@ -54,6 +56,7 @@ class Coverage:
             self.proofs += other.proofs
             self.creates += other.creates
             self.points += other.points
+            self.left_read += other.left_read
 
     def never(self) -> list[str]:
         """Say what no seed reached."""
@@ -66,5 +69,6 @@ class Coverage:
                 cause for cause in Cause if cause not in UNREACHED_CAUSES and not self.causes[cause]
             ],
             "proof": [proof for proof in PROOFS if not self.proofs[proof]],
+            "report": [] if self.left_read else ["that was left in storage and read there"],
         }
         return [f"{kind}: {name}" for kind, names in missing.items() for name in names]

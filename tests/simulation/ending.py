@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from shared.core.names import parse_cloud_name
+from shared.core.slices import Kind
 from shared.core.stages import TERMINAL, Stage
 
 if TYPE_CHECKING:
+    from tests.simulation.cloud import Request
     from tests.simulation.world import World
 
 
@@ -20,7 +22,7 @@ def faults_at_the_end(world: World) -> list[str]:
         *_orders(world),
         *_jobs(world),
         *_attempts(world),
-        *_orphans(world),
+        *_left(world),
         *_slices(world),
         *_messages(world),
     ]
@@ -49,8 +51,20 @@ def _jobs(world: World) -> Iterator[str]:
         elif job["stage"] == Stage.RUNNING:
             if not world.programs.live[job["id"]]:
                 yield f"{job['id']} is said to run and does not"
-        else:
+        elif not _waits_in_line(world, job["id"]):
             yield f"{job['id']} waits: {job['stage']} since {job['stage_since']}, {job['summary']}"
+
+
+def _waits_in_line(world: World, job: str) -> bool:
+    """It asks for a slice in a zone where others have everything."""
+    return any(
+        held.state == "WAITING_FOR_RESOURCES" and world.cloud.is_full(held.asked.zone)
+        for slice_ in _all(world, "slices")
+        if slice_["live"] and slice_["job"] == job
+        for each in slice_["generations"]
+        for bid in each["bids"]
+        if (held := world.cloud.requests.get(bid["name"])) is not None
+    )
 
 
 def _all(world: World, collection: str) -> Iterator[Mapping[str, Any]]:
@@ -81,8 +95,14 @@ def _attempts(world: World) -> Iterator[str]:
                 yield f"{job['id']}: attempt {number} is over and nobody knows why"
 
 
-def _orphans(world: World) -> Iterator[str]:
+def _left(world: World) -> Iterator[str]:
     """Whatever is in the cloud and ours is what a slice has now."""
+    for held in orphans(world):
+        yield f"{held.asked.name} is left in {held.asked.zone}: {held.state}"
+
+
+def orphans(world: World) -> Iterator[Request]:
+    """Name what is ours, can be seen, and is wanted by nobody."""
     current = {
         bid["name"]
         for slice_ in _all(world, "slices")
@@ -94,8 +114,8 @@ def _orphans(world: World) -> Iterator[str]:
     for name, held in world.cloud.requests.items():
         parsed = parse_cloud_name(name)
         is_ours = parsed is not None and parsed[0] == world.app.installation
-        if is_ours and name not in current:
-            yield f"{name} is left in {held.asked.zone}: {held.state}"
+        if is_ours and name not in current and not held.is_coming:
+            yield held
 
 
 def _slices(world: World) -> Iterator[str]:
@@ -106,7 +126,8 @@ def _slices(world: World) -> Iterator[str]:
             for bid in each["bids"]:
                 if bid["condemned_at"] is not None and bid["gone_at"] is None:
                     yield f"{bid['name']} is condemned and not gone"
-        if slice_["live"] and (slice_["job"] in over or not slice_["job"]):
+        is_own = slice_["kind"] == Kind.NAMED and slice_["wanted"]
+        if slice_["live"] and not is_own and (slice_["job"] in over or not slice_["job"]):
             yield f"{slice_['name']} is kept for nobody"
 
 

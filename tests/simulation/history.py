@@ -36,8 +36,8 @@ class History:
     saves: dict[str, list[tuple[float, int, int]]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    owed: dict[str, str] = field(default_factory=dict)
-    published: set[str] = field(default_factory=set)
+    owed: dict[str, tuple[float, str]] = field(default_factory=dict)
+    published: dict[str, float] = field(default_factory=dict)
     steps: Counter[tuple[str, str]] = field(default_factory=Counter)
     proofs: Counter[str] = field(default_factory=Counter)
 
@@ -92,9 +92,9 @@ class History:
         ]
 
     def _promises(self) -> list[str]:
-        """Each event that was committed was published at least once."""
+        """Each event that was committed was published at least once after that."""
         return [
             f"{path} was never published"
-            for path, data in self.owed.items()
-            if data not in self.published
+            for path, (at, data) in self.owed.items()
+            if self.published.get(data, -1.0) < at
         ]

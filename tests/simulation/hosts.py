@@ -7,6 +7,7 @@ its lease and does nothing else, so that is done when it next matters.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -34,7 +35,7 @@ class Host:
     def __init__(self, held: Request, number: int, around: Surroundings) -> None:
         self.held, self.number, self.around = held, number, around
         self.has_power = True
-        self.is_dead = self.is_mute = self.is_cut_off = False
+        self.is_dead = self.is_mute = self.is_cut_off = self.is_off_the_bus = False
         self.obeys = True
         self.boots = 0
         self.said_at = -1.0
@@ -42,6 +43,7 @@ class Host:
         self._sequence = 0
         self._unsaid = False
         self._looks_at = -1.0
+        self._stirred_at = 0.0
         self.state = self._boot()
 
     # --- What happens to it ---------------------------------------------------------------------
@@ -66,6 +68,7 @@ class Host:
         """Restart the machine."""
         if self.acts:
             self._kill_program()
+            self._stirred_at = self.now
             self.state = self._boot()
             self.around.engine.after(RESTART_S, self._begin_again)
 
@@ -73,6 +76,7 @@ class Host:
         """Let the agent die with its program, and come back within the same boot."""
         if self.acts:
             self._kill_program()
+            self._stirred_at = self.now
             record, now = self.state.record, self.around.engine.now
             self.state = agent.initial(self.state.config, record, now)
             self.around.engine.after(RESTART_S, self._begin_again)
@@ -89,12 +93,13 @@ class Host:
             self.is_cut_off = True
             self._watch_lease()
         self.is_cut_off = is_cut
+        self._stirred_at = self.now
         if not is_cut:
             self.look()
 
     def set_mute(self, *, is_mute: bool) -> None:
         """Let nothing that it says arrive, or everything again."""
-        if is_mute == self.is_mute or not self.acts:
+        if is_mute == self.is_mute or self.is_off_the_bus or not self.acts:
             return
         self.is_mute = is_mute
         if is_mute:
@@ -102,6 +107,18 @@ class Host:
         else:
             self.silent_since = None
             self.say()
+
+    def set_off_the_bus(self, *, is_off: bool) -> None:
+        """Let it publish nothing, or everything again; it may still reach storage."""
+        if is_off == self.is_off_the_bus or self.is_mute or not self.acts:
+            return
+        self.is_off_the_bus = is_off
+        self._stirred_at = self.now
+        if is_off:
+            self._fall_silent()
+        else:
+            self.silent_since = None
+        self.say()
 
     def _fall_silent(self) -> None:
         if self.silent_since is None:
@@ -132,6 +149,19 @@ class Host:
     def runs(self) -> tuple[str, int] | None:
         """The job and attempt that live here."""
         return self.state.live.key if self.acts and self.state.live else None
+
+    @property
+    def has_spoken(self) -> bool:
+        """It has said something since its first boot, to whomever."""
+        return self.said_at >= 0 or self._sequence > 0 or self.boots > 1
+
+    def is_readable(self, slack_s: float) -> bool:
+        """It cannot publish, and has long been able to say in storage what is true."""
+        storage = self.around.storage
+        since = max(self._stirred_at, storage.up_since)
+        can_speak = self.acts and agent._has_token(self.state)
+        can_reach = not self.is_cut_off and not storage.is_down
+        return self.is_off_the_bus and can_speak and can_reach and self.now - since > slack_s
 
     def changed(self) -> None:
         """The mandate changed: it is read at the next poll."""
@@ -169,17 +199,33 @@ class Host:
         self._sequence += 1
         words = agent.snapshot(self.state, sequence=self._sequence, at=self._at)
         message = Message(json.dumps(words).encode(), SNAPSHOT)
+        if self.is_off_the_bus:
+            self._leave(message)
+            return
         self._repeat_if_lossy()
         if words["phase"] == "idle" and self.around.chance.hits(Fault.LOST_ENDS, 0.3):
             return
         try:
             self.around.network.publish(Topic.REPORTS, [message])
         except Unavailable:
+            self._leave(message)
             if not self._unsaid:
                 self._unsaid = True
                 self.around.engine.after(RETRY_S, self._say_again)
             return
         self.said_at = self.now
+
+    def _leave(self, message: Message) -> None:
+        """Put what cannot be published beside the mandate, where that can be reached."""
+        if not self.is_cut_off:
+            with suppress(Unavailable):
+                self.around.storage.put(self.leaves_at, message.data)
+
+    @property
+    def leaves_at(self) -> str:
+        """Name what it leaves beside its mandate."""
+        stem = self.state.config.mandate.removesuffix(".json")
+        return f"{stem}.host-{self.number}.json"
 
     def _repeat_if_lossy(self) -> None:
         """Where messages get lost, what agents repeat every few minutes is run in full."""

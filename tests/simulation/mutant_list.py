@@ -135,6 +135,13 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "    if True:\n        return now\n    is_whole",
     ),
     _one(
+        "storage is not listened to",
+        "before silence is judged, what silent hosts left in storage is recorded",
+        f"{_APP}.listening",
+        "    for blob in left:\n        _take_in(app, asked, blob)\n",
+        "",
+    ),
+    _one(
         "no finish grace ends",
         "exit 0 gives the others ten minutes, then it is a hang",
         f"{_CORE}.gangs",
@@ -154,8 +161,8 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "an old look counts",
         "a look that began before the last one says nothing",
         f"{_APP}.observing",
-        "return not is_over and (bid.observed_at is None or at > bid.observed_at)",
-        "return True",
+        "return not is_over and (last is None or at > last)",
+        "return not is_over",
     ),
     _one(
         "other slices' hosts count",
@@ -176,8 +183,17 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "mandates without a precondition",
         "a mandate is written over a lower one only",
         f"{_APP}.perform",
+        "if_generation=stored.generation if stored else 0)",
+        "if_generation=None)",
+        case="tests/unit/app/test_perform.py",
+    ),
+    _one(
+        "a restored database is believed",
+        "a mandate above the document's is jumped over",
+        f"{_APP}.perform",
         "        if sequence > order.sequence:\n",
         "        if sequence > 10**9:\n",
+        case="tests/unit/app/test_mandates.py",
     ),
     _one(
         "random names",
@@ -237,19 +253,19 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "    if used >= limit + 1:",
     ),
     _one(
-        "a retry without a word",
+        "what is only read is not held",
         "no commit without a compare-and-set",
         f"{_APP}.commit",
-        "    return Guard(path, token) if old == new else Replace(path, readable(new), token)",
-        "    return Delete(path + '-x') if old == new else Replace(path, readable(new), token)",
+        "    app.store.commit([*writes, *_notes(after, who), *outbox.writes])",
+        "    writes = [each for each in writes if not isinstance(each, Guard)]\n"
+        "    app.store.commit([*writes, *_notes(after, who), *outbox.writes])",
     ),
     _one(
         "users' ends are overruled",
         "terminal stages are left by a user alone, and cancel wins",
-        f"{_CORE}.capacity",
-        "    if now.stands_at(Stage.STOPPING):\n"
-        '        text = "the slice is gone while the job is being stopped"',
-        '    if False:\n        text = "the slice is gone while the job is being stopped"',
+        f"{_CORE}.stages",
+        "(Stage.STOPPING, Event.SLICE_LOST): Stage.STOPPING,",
+        "(Stage.STOPPING, Event.SLICE_LOST): Stage.RECOVERING,",
     ),
     _one(
         "pause is not asked",

@@ -42,6 +42,7 @@ class People:
             at = chance.uniform(0.0, min(HOUR_S, chaos_s / 2))
             self._world.engine.at(at, self._submitting(job, chance))
             self._plan_changes(job, chance, chaos_s)
+            self._plan_slices(job, chaos_s)
 
     def _plan_changes(self, job: str, chance: Random, chaos_s: float) -> None:
         plans: tuple[tuple[Fault, Callable[[str, Random], None]], ...] = (
@@ -53,6 +54,15 @@ class People:
             (Fault.SAME_NAMES, self._same_name),
         )
         for fault, act in plans:
+            at, is_drawn = chance.uniform(600.0, chaos_s), chance.random() < 1 / 2
+            if fault in self._chance.faults and is_drawn:
+                self._world.engine.at(at, self._acting(act, job, chance))
+
+    def _plan_slices(self, job: str, chaos_s: float) -> None:
+        """Plan what owners do with slices, from a stream of its own."""
+        chance = self._chance.of(f"slices of {job}")
+        plans = ((Fault.RESTARTS, self._restart), (Fault.REMAKES, self._remake))
+        for fault, act in (*plans, *plans, (Fault.OWN_SLICES, self._own_slice)):
             at, is_drawn = chance.uniform(600.0, chaos_s), chance.random() < 1 / 2
             if fault in self._chance.faults and is_drawn:
                 self._world.engine.at(at, self._acting(act, job, chance))
@@ -135,6 +145,36 @@ class People:
         self.jobs.append(again)
         self._world.programs.known[again] = self._program(chance)
         self._world.engine.after(600.0, lambda: self._submit(again, chance, name=name))
+
+    def _restart(self, job: str, _: Random) -> None:
+        fields = self._fields(job)
+        if fields is not None and fields["stage"] not in TERMINAL:
+            self._chance.happens(Fault.RESTARTS)
+            self.order("slice-restart", {"slice": fields["slice"]})
+
+    def _remake(self, job: str, _: Random) -> None:
+        fields = self._fields(job)
+        if fields is not None and fields["stage"] not in TERMINAL:
+            self._chance.happens(Fault.REMAKES)
+            self.order("slice-recreate", {"slice": fields["slice"]})
+
+    def _own_slice(self, job: str, chance: Random) -> None:
+        """Create a slice, run a job on it some time, and let it go when nothing runs there."""
+        name, own = f"own-{job[-4:]}", f"own0{job[-8:]}"
+        if own in self.jobs:
+            return
+        self._chance.happens(Fault.OWN_SLICES)
+        zones = list(self._world.cloud.capacity)
+        shape = {"accelerator_type": chance.choice(["v5p-8", "v5p-16"]), "zones": zones}
+        args = {"slice": name, "slice_uid": self._uid(), "keep": chance.random() < 1 / 2}
+        self.order("slice-create", {**args, **shape})
+        self.jobs.append(own)
+        self._world.programs.known[own] = self._program(chance)
+        spec = {**self._spec(chance), "accelerator_type": None}
+        submission = {"job": own, "spec": spec, "slice_uid": self._uid(), "on": name}
+        self._world.engine.after(900.0, lambda: self.order("submit", submission))
+        for wait_s in (1500.0, 4 * HOUR_S):
+            self._world.engine.after(wait_s, lambda: self.order("release", {"slice": name}))
 
     def order(self, kind: str, args: Mapping[str, object]) -> None:
         """Give an order, again and again until it has an outcome."""

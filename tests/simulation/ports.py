@@ -151,7 +151,9 @@ class SimBlobs:
 
     def list(self, prefix: str, *, after: str = "") -> list[BlobInfo]:
         """List the objects under a prefix."""
-        return self.storage.list(prefix, after=after)
+        return self.calls.around(
+            lambda: self.storage.list(prefix, after=after), is_effect=False, error=no_answer
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,14 @@ class SimSlices:
     def delete(self, zone: str, name: str) -> None:
         """Delete a queued resource."""
         self._call(lambda: self.cloud.delete(zone, name), is_effect=True)
+
+    def find(self, zone: str, node: str) -> CloudRequest | None:
+        """Read a node that others made."""
+        return self._call(lambda: self.cloud.find(zone, node))
+
+    def remove(self, zone: str, node: str, uid: str) -> None:
+        """Delete a node that others made."""
+        self._call(lambda: self.cloud.remove(zone, node, uid), is_effect=True)
 
     def ring(self, zone: str, node: str, value: str) -> None:
         """Set the bell."""

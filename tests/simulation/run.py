@@ -12,7 +12,7 @@ from typing import Final
 from shared.core import situation
 from shared.core.stages import Event, Stage
 from tests.simulation.chance import Fault
-from tests.simulation.checks import Violation
+from tests.simulation.claims import Violation
 from tests.simulation.ending import faults_at_the_end
 from tests.simulation.engine import Restless
 from tests.simulation.memory import remembering

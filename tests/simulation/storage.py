@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from shared.errors import Unavailable
-from shared.ports import Blob
+from shared.ports import Blob, BlobInfo
 from tests.fakes import FakeBlobs
 from tests.simulation.engine import SimClock
 
@@ -32,14 +32,24 @@ class Storage(FakeBlobs):
     def __init__(self, clock: SimClock) -> None:
         super().__init__(clock)
         self.is_down = False
+        self.up_since = 0.0
         self.changes = 0
         self.changed: Callable[[str], None] = lambda _: None
+        self.listed: Callable[[str], None] = lambda _: None
+        self.left_read = 0
         self.runs: dict[str, Checkpoints] = defaultdict(Checkpoints)
 
     def get(self, name: str) -> Blob | None:
         """Read an object, or None."""
         self._check()
+        self.left_read += ".host-" in name
         return super().get(name)
+
+    def list(self, prefix: str, *, after: str = "") -> list[BlobInfo]:
+        """List objects; what hosts leave there again and again is newer than half a minute."""
+        self._check()
+        self.listed(prefix)
+        return super().list(prefix, after=after)
 
     def put(self, name: str, data: bytes, *, if_generation: int | None = None) -> int:
         """Write an object, and let those hear of it who wait for it."""

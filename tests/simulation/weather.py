@@ -88,6 +88,7 @@ class Weather:
         self._has_ended = True
         for host in self._world.hosts.values():
             host.set_mute(is_mute=False)
+            host.set_off_the_bus(is_off=False)
             if host.is_cut_off:
                 host.cut_off(is_cut=False)
         self._world.cloud.finish_everything()
@@ -141,6 +142,7 @@ class Weather:
             (Fault.CUT_OFF_HOSTS, 0.3, lambda: self._cut_off(host)),
             (Fault.REBOOTS, 0.15, host.reboot),
             (Fault.AGENT_DEATHS, 0.2, host.restart_agent),
+            (Fault.OFF_THE_BUS, 0.25, lambda: host.set_off_the_bus(is_off=True)),
         )
         for fault, probability, act in draws:
             if self._chance.hits(fault, probability):
@@ -175,6 +177,7 @@ class Weather:
 
     def _storage_down(self, begins: bool) -> None:  # noqa: FBT001
         self._world.storage.is_down = begins
+        self._world.storage.up_since = self._world.engine.now
         for host in self._world.hosts.values():
             if begins:
                 host.watch_outage()

@@ -23,6 +23,7 @@ from tests.simulation.bus import LIMIT_S, Network
 from tests.simulation.chance import Chance, Fault
 from tests.simulation.checks import Checks
 from tests.simulation.cloud import Cloud, Request
+from tests.simulation.ending import orphans
 from tests.simulation.engine import Death, Engine, SimClock
 from tests.simulation.hearing import Hearing
 from tests.simulation.hosts import Host
@@ -134,6 +135,7 @@ class World:
         self.network.handle = self._handle
         self.network.published = self._published
         self.storage.changed = self._mandate_changed
+        self.storage.listed = self._leave_again
         self.cloud.granted = self._granted
         self.cloud.created = self.checks.created
         self.cloud.deleting = self.checks.deleting
@@ -242,12 +244,12 @@ class World:
             due_at = document.fields["due_at"]
             if isinstance(due_at, datetime) and due_at <= now:
                 return False
-        return not self.store.collections["outbox"]
+        return not self.store.collections["outbox"] and not any(orphans(self))
 
     # --- What follows from what -----------------------------------------------------------------
 
     def _published(self, _: str, message: Message) -> None:
-        self.checks.history.published.add(message.data.decode())
+        self.checks.history.published[message.data.decode()] = self.engine.now
 
     def _started(self, host: Host, key: Key) -> None:
         self.checks.started(host, key)
@@ -259,9 +261,16 @@ class World:
             host.hear_bell()
 
     def _mandate_changed(self, name: str) -> None:
+        self.checks.onward.put(name)
         for host in self.hosts.values():
             if host.state.config.mandate == name:
                 host.changed()
+
+    def _leave_again(self, prefix: str) -> None:
+        """Who cannot publish tries again, and leaves what is true then."""
+        for host in self.hosts.values():
+            if host.is_off_the_bus and host.leaves_at.startswith(prefix):
+                host.say()
 
     def _granted(self, held: Request) -> None:
         count = CATALOG.accelerator(held.asked.accelerator_type).hosts

@@ -57,6 +57,10 @@ class Records:
         """The slice of a job."""
         return from_fields(Slice, self.fields(f"slices/{self.job(job).slice}"))
 
+    def slice_named(self, name: str) -> Slice:
+        """A slice, by its name."""
+        return from_fields(Slice, self.fields(f"slices/{name}"))
+
     def attempts(self, job: str = JOB) -> list[Attempt]:
         """The attempts of a job, in order."""
         found = [from_fields(Attempt, fields) for fields in self.all(f"jobs/{job}/attempts")]

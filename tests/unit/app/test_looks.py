@@ -7,7 +7,7 @@ import pytest
 from shared.app.messages import wake_recovery
 from shared.core.causes import Cause
 from shared.core.stages import Stage
-from shared.errors import Unavailable
+from shared.errors import ControlPlaneError, InvalidRequest, NoAccess, Unavailable
 from tests.agents import forged
 from tests.audit_entries import tpu_entry
 from tests.unit.app.audit_log import says
@@ -39,10 +39,11 @@ def test_a_delete_that_did_not_happen_loses_nothing(world: World) -> None:
     assert asked + 1 == world.slices.calls["get"]
 
 
-def test_a_look_that_gets_no_answer_says_nothing(world: World) -> None:
+@pytest.mark.parametrize("error", [Unavailable("no answer"), InvalidRequest("400"), NoAccess("no")])
+def test_a_look_that_gets_no_answer_says_nothing(world: World, error: ControlPlaneError) -> None:
     """The tick comes anyway."""
     world.run_job()
-    world.slices.fail_next("get", Unavailable("no answer"))
+    world.slices.fail_next("get", error)
     says(world, tpu_entry(world.bid.name, world.clock.now()))
 
     assert Stage.RUNNING is world.job().stage

@@ -9,6 +9,7 @@ from shared.app.messages import MessageKind, message
 from shared.app.orphans import Survey, Surveyor
 from shared.core.names import cloud_name, labels
 from shared.core.sweeping import STRANGE_LABELS
+from shared.errors import NotAuthorized
 from shared.ports import BidRequest, Create
 from tests.unit.app.world import ZONE, World
 
@@ -36,6 +37,21 @@ def test_an_orphan_is_deleted(world: World) -> None:
     sweep(world)
 
     assert [world.bid.name] == list(world.slices.names)
+
+
+@pytest.mark.parametrize("call", ["get", "delete"])
+def test_an_orphan_that_may_not_be_touched_is_told_again_by_each_sweep(
+    world: World, call: str
+) -> None:
+    """It is no message that can never succeed."""
+    world.run_job()
+    name = cloud_name(OURS, "deadbeef", 1, "0")
+    put_in_cloud(world, name, labels(OURS, "deadbeef", 1, "0"))
+    world.slices.fail_next(call, NotAuthorized("403"))
+    sweep(world)
+
+    assert [world.bid.name] == list(world.slices.names)
+    assert [] == world.all("parked")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from pytest_mock import MockerFixture
 
 from shared.app.messages import wake_launch
@@ -9,8 +10,10 @@ from shared.app.silence import SILENCE
 from shared.app.troubles import TROUBLES
 from shared.core.causes import Cause
 from shared.core.stages import Stage
+from shared.errors import Unavailable
 from shared.ports import Delivery
 from shared.topology import Topic
+from tests.agents import forged
 from tests.unit.app.records import JOB
 from tests.unit.app.world import OTHER_JOB, World
 
@@ -158,3 +161,118 @@ def test_mass_silence_is_counted_once_a_tick_and_not_once_a_slice(
 
     assert 1 >= sum(call.args[0].collection == "slices" for call in asked.call_args_list)
     assert "3 of 4 hosts are silent, in 2 slices" == world.fields(SILENCE)["summary"]
+
+
+def cut_from_the_bus(world: World) -> None:
+    """Let no host of the first job publish any more; they reach storage as ever."""
+    for host in world.hosts:
+        host.cannot_publish = True
+
+
+def test_hosts_that_reach_storage_alone_are_heard_before_they_are_judged(world: World) -> None:
+    """Whatever is wrong with the way of reports, it is not the slice that is broken."""
+    warm_up(world)
+    cut_from_the_bus(world)
+    world.ticks(3 * world.policy.silent_slice_s)
+
+    assert Stage.RUNNING is world.job().stage
+    assert 1 == world.slice().generation
+
+
+def test_what_hosts_left_in_storage_counts_as_if_it_had_been_published(world: World) -> None:
+    """The job ends by it."""
+    warm_up(world)
+    cut_from_the_bus(world)
+    world.farm.each(lambda host: host.finish(0))
+    world.tick_until(world.stands_at(Stage.SUCCEEDED), limit_s=2 * world.policy.silent_host_s)
+
+    assert 1 == len(world.attempts())
+
+
+def test_a_slice_whose_hosts_could_never_publish_is_no_bad_node(world: World) -> None:
+    """They booted, and say so where they can."""
+    world.gives = False
+    world.submit()
+    for host in world.give(world.bid.name):
+        host.cannot_publish = True
+    world.tick_until(world.runs_attempt(0), limit_s=2 * world.policy.boot_s, every_s=2.0)
+
+    assert 1 == len(world.generation().bids)
+
+
+def test_what_a_host_left_before_it_died_saves_it_once(world: World) -> None:
+    """Nothing newer comes after it."""
+    warm_up(world)
+    dead = world.hosts[1]
+    dead.leave_beside_mandate()
+    dead.is_mute = True
+    world.tick_until(world.runs_attempt(1), limit_s=4 * world.policy.silent_host_s)
+
+    assert Cause.HOST_LOST is world.attempts()[0].cause
+
+
+def left_by(host: int) -> str:
+    """Name what a host leaves beside its mandate."""
+    return f"control/mandates/uid00001/g1.host-{host}.json"
+
+
+FORGED = [
+    pytest.param({"tokens": {"bid": "00", "attempt": None}}, id="without the tokens"),
+    pytest.param({"host": 0}, id="in the place of another host"),
+    pytest.param({"generation": 2}, id="of another generation"),
+    pytest.param({"slice": "other-1"}, id="of another slice"),
+    pytest.param({"boot": 3}, id="of another form"),
+]
+
+
+@pytest.mark.parametrize("changes", FORGED)
+def test_what_is_no_report_of_the_silent_host_saves_nobody(
+    world: World, changes: dict[str, object]
+) -> None:
+    """Whoever may write there may not speak for a host."""
+    warm_up(world)
+    quiet = world.hosts[1]
+    quiet.is_mute = True
+    said = forged(quiet.snapshot(), **{"sequence": 999, "notice": "preempted", **changes})
+    world.blobs.put(left_by(1), said.data)
+    world.tick_until(lambda: world.slice().generation == 2)
+
+    assert Cause.HOST_LOST is world.attempts()[0].cause
+    assert [] == world.all("parked")
+
+
+def test_nobody_is_judged_while_storage_cannot_be_asked(world: World) -> None:
+    """What was left there may be what saves them."""
+    warm_up(world)
+    world.hosts[1].is_mute = True
+    world.blobs.plan.fail_next("list", Unavailable("storage does not answer"), count=1000)
+    world.ticks(3 * world.policy.silent_slice_s)
+
+    assert 1 == world.slice().generation
+
+
+def test_storage_is_asked_only_when_somebody_is_silent(world: World, mocker: MockerFixture) -> None:
+    """A look at a slice that is heard costs nothing more, one at a silent slice a single list."""
+    warm_up(world)
+    asked = mocker.spy(world.blobs, "list")
+    world.publish(Topic.LAUNCHES, wake_launch(world.slice().name, "look").message())
+    assert 0 == asked.call_count
+    world.hosts[1].is_mute = True
+    world.clock.advance(world.policy.silent_host_s + 1.0)
+    world.publish(Topic.LAUNCHES, wake_launch(world.slice().name, "look").message())
+
+    assert [mocker.call("control/mandates/uid00001/g1.host-")] == asked.call_args_list[:1]
+
+
+def test_a_report_that_is_known_already_is_not_told_of_again_and_again(world: World) -> None:
+    """A host said it and left it in storage as well: each look finds it once more."""
+    warm_up(world)
+    dead = world.hosts[1]
+    said = forged(dead.snapshot(), sequence=999, phase="finished")
+    world.publish(Topic.REPORTS, said)
+    world.blobs.put(left_by(1), said.data)
+    world.loses = is_report  # nobody can be judged, and the host stays unheard
+    world.ticks(2 * world.policy.silent_slice_s)
+
+    assert Stage.RUNNING is world.job().stage
+    assert 1 == world.slice().generation

@@ -197,6 +197,20 @@ class World(Records):
         """Order a slice to be let go."""
         return self.outcome(self.order("release", {"slice": name}))
 
+    def create_slice(self, name: str = "mine", **args: object) -> Outcome:
+        """Order a slice of its own."""
+        fields = {"slice": name, "slice_uid": "named001", "accelerator_type": "v4-16"}
+        return self.outcome(self.order("slice-create", {**fields, "zones": [ZONE], **args}))
+
+    def change_slice(self, kind: str, name: str) -> Outcome:
+        """Order a slice to be made again, or its hosts to reboot."""
+        return self.outcome(self.order(f"slice-{kind}", {"slice": name}))
+
+    def adopt(self, node: str = "theirs", **args: object) -> Outcome:
+        """Order a node that others made to be adopted."""
+        fields = {"slice": node, "slice_uid": "adopt001", "node": node, "zone": ZONE, **args}
+        return self.outcome(self.order("slice-adopt", fields))
+
     # --- Ways to get somewhere ------------------------------------------------------------------
 
     def run_job(self, job: str = JOB, **spec: Any) -> None:

@@ -10,10 +10,23 @@ from tests.fakes import FakeBlobs
 from tests.unit.cli.stage import Installed, Launch, Tpuctl, make_job, make_slice, refuse, write
 
 
+@pytest.fixture
+def checkpoints(tmp_path: Path) -> Path:
+    """Have a complete checkpoint of step 120, and one of step 140 that is not."""
+    folder = tmp_path / "checkpoints"
+    write(folder / "120" / "commit_success.txt", "")
+    write(folder / "140" / "weights", "0")
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def job(installed: Installed) -> None:
+def job(installed: Installed, checkpoints: Path) -> None:
     """Have a job that failed in its third attempt."""
-    spec = {"env": {"A": "1", "B": "2"}, "on": {"hang": "stop"}}
+    spec = {
+        "env": {"A": "1", "B": "2"},
+        "on": {"hang": "stop"},
+        "checkpoint_dir": str(checkpoints),
+    }
     installed.put_job(make_job(4, name="digits", stage=Stage.FAILED, attempt=2, spec=spec))
 
 
@@ -64,6 +77,42 @@ def test_resume_takes_a_step_a_slice_and_a_word_for_it(tpuctl: Tpuctl, launch: L
 
     args = launch.args
     assert (120, "warm", True) == (args["from_step"], args["on"], args["presume_dead"])
+
+
+@pytest.mark.parametrize(
+    "step, why",
+    [
+        (100, "job 4 has no checkpoint of step 100; complete: 120"),
+        (140, "the checkpoint of step 140 is not complete; complete: 120"),
+    ],
+    ids=["not there", "not complete"],
+)
+def test_step_that_cannot_be_restored_is_refused(
+    tpuctl: Tpuctl, launch: Launch, step: int, why: str
+) -> None:
+    """Before anything is ordered, and with the steps that can."""
+    result = tpuctl("resume", "4", "--from-step", str(step))
+
+    assert (1, f"--from-step: {why}") == (result.code, result.error)
+    assert "tpuctl ckpt ls 4" == result.next_step
+    assert [] == launch.commands
+
+
+def test_values_change_single_arguments(tpuctl: Tpuctl, launch: Launch, blobs: FakeBlobs) -> None:
+    """Those that stand in the command already, and new ones at its end."""
+    result = tpuctl("resume", "4", "lr=3e-5")
+
+    assert 0 == result.code, result.err
+    assert ("python", "train.py", "--lr=3e-5") == from_document(launch.args["spec"]).command
+    assert 1 == len(blobs.list("control/specs/"))
+
+
+def test_word_that_is_no_value_is_refused(tpuctl: Tpuctl, launch: Launch) -> None:
+    """It would change nothing."""
+    result = tpuctl("resume", "4", "faster")
+
+    assert "faster: expected KEY=VALUE, such as lr=3e-5" == result.error
+    assert [] == launch.commands
 
 
 def test_flags_change_parts_of_the_spec(tpuctl: Tpuctl, launch: Launch, blobs: FakeBlobs) -> None:

@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from shared.core.hosts import Progress
 from shared.core.model import Spent
 from shared.core.stages import Stage
-from tests.unit.cli.stage import Installed, Tpuctl, ago, make_job
+from tests.unit.cli.stage import Installed, Tpuctl, ago, make_job, make_slice, now
 
 
 def test_no_jobs_is_said_with_the_next_step(tpuctl: Tpuctl) -> None:
@@ -72,6 +73,21 @@ def test_no_line_is_wider_than_the_terminal(
     assert max(map(len, lines)) <= columns
     assert "provisioning" in lines[1]
     assert "europe-west4-b" in lines[1]
+
+
+def test_a_slice_that_is_held_is_counted_down(tpuctl: Tpuctl, installed: Installed) -> None:
+    """Of the job that it is held for, not of another one's name."""
+    until = now() + timedelta(minutes=20, seconds=30)
+    for number in (1, 2):
+        installed.put_job(make_job(number, stage=Stage.FAILED))
+    installed.put_slice(replace(make_slice(make_job(1)), held_until=until))
+    installed.put_slice(replace(make_slice(make_job(2)), held_until=until, uid="another1"))
+
+    heading, other, held = tpuctl("ps").out.splitlines()
+
+    assert "HELD" in heading.split()
+    assert any(word.startswith("20m") for word in held.split())
+    assert "20m" not in other
 
 
 def test_json_has_every_field_but_the_spec(tpuctl: Tpuctl, installed: Installed) -> None:

@@ -1,5 +1,6 @@
 """`tpuctl sandbox`: what it prints, where, and what it exits with."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -57,7 +58,44 @@ def test_up_starts_once_and_publishes_into_the_state_file(
         second.exit_code,
         second.stdout,
     )
-    start.assert_called_once_with(home / "sandbox", port=9, settings=None, bus=home / "state.db")
+    start.assert_called_once_with(
+        home / "sandbox", port=9, settings=None, bus=home / "state.db", has_ssh=False
+    )
+
+
+@pytest.mark.parametrize(
+    "port, expected",
+    [
+        pytest.param(0, "", id="no ssh"),
+        pytest.param(22, "ssh: gcloud compute tpus tpu-vm ssh NODE --zone=ZONE\n", id="port 22"),
+        pytest.param(
+            23456,
+            'ssh: gcloud compute tpus tpu-vm ssh NODE --zone=ZONE --ssh-flag="-p 23456"'
+            ' (scp: --scp-flag="-P 23456")\n',
+            id="a port that gcloud has to be told",
+        ),
+    ],
+)
+def test_up_says_how_to_log_in(mocker: MockerFixture, port: int, expected: str) -> None:
+    """Only where one can."""
+    info = dataclasses.replace(INFO, ssh_port=port)
+    mocker.patch.object(control, "start", return_value=info)
+
+    result = CliRunner().invoke(app, ["up", "--ssh"])
+
+    assert f"sandbox up: {INFO.url}\n{expected}next: tpuctl sandbox status\n" == result.stdout
+
+
+def test_sandbox_without_ssh_does_not_get_it_later(mocker: MockerFixture) -> None:
+    """It has to start anew; one that has it is up as wanted."""
+    find = mocker.patch.object(control, "find", return_value=INFO)
+    without = CliRunner().invoke(app, ["up", "--ssh"])
+    find.return_value = dataclasses.replace(INFO, ssh_port=22)
+    having = CliRunner().invoke(app, ["up", "--ssh"])
+
+    assert (1, 0) == (without.exit_code, having.exit_code)
+    assert "error: the sandbox is up already, without --ssh\n" in without.stderr
+    assert "next: tpuctl sandbox down, and then again\n" in without.stderr
 
 
 def test_unreadable_settings_are_named(tmp_path: Path) -> None:
@@ -74,13 +112,21 @@ def test_unreadable_settings_are_named(tmp_path: Path) -> None:
 def test_status_is_a_table_or_json(mocker: MockerFixture) -> None:
     """The same facts."""
     host = {"name": "n-w-0", "power": "ON", "pid": 8, "ip": "127.77.0.2"}
-    found = {"url": INFO.url, "pid": 7, "queuedResources": [], "nodes": [], "hosts": [host]}
+    found = {
+        "ssh_port": 22,
+        "url": INFO.url,
+        "pid": 7,
+        "queuedResources": [],
+        "nodes": [],
+        "hosts": [host],
+    }
     mocker.patch.object(control, "status", return_value=found)
 
     table = CliRunner().invoke(app, ["status"]).stdout
     parsed = json.loads(CliRunner().invoke(app, ["status", "--json"]).stdout)
 
     assert "n-w-0  ON  8  127.77.0.2" in table
+    assert "\nssh: gcloud compute tpus tpu-vm ssh NODE --zone=ZONE\n" in table
     assert found == parsed
 
 

@@ -11,7 +11,10 @@ from tests.unit.cli.stage import Installed, Launch, Tpuctl, make_job, make_slice
 
 def test_no_slices_is_said_with_the_next_step(tpuctl: Tpuctl) -> None:
     """It is no error."""
-    assert "no slices\nnext: tpuctl run --help\n" == tpuctl("slice", "ls").out
+    assert (
+        "no slices\nnext: tpuctl run --help, tpuctl slice create --help\n"
+        == tpuctl("slice", "ls").out
+    )
 
 
 def test_slices_are_a_table_or_json(tpuctl: Tpuctl, installed: Installed) -> None:
@@ -24,9 +27,18 @@ def test_slices_are_a_table_or_json(tpuctl: Tpuctl, installed: Installed) -> Non
     (found,) = json.loads(tpuctl("slice", "ls", "--json").out)["slices"]
 
     assert 2 == len(lines)
-    assert ["digits-4-s", "v4-16", "spot", "2", "0", "us-central2-b", "active", "4", "15m00s"] == (
-        lines[1].split()[:9]
-    )
+    assert [
+        "digits-4-s",
+        "temporary",
+        "v4-16",
+        "spot",
+        "2",
+        "0",
+        "us-central2-b",
+        "active",
+        "4",
+        "15m00s",
+    ] == (lines[1].split()[:10])
     assert "digits-4-s" == found["name"]
 
 
@@ -35,7 +47,7 @@ def test_slice_without_a_generation_is_shown(tpuctl: Tpuctl, installed: Installe
     empty = make_slice(make_job(4), generations=(), kind=Kind.NAMED)
     installed.put_slice(replace(empty, name="n", job=""))
 
-    assert ["n", "v4-16", "spot", "2", "0", "-", "-", "-", "15m00s"] == (
+    assert ["n", "named", "v4-16", "spot", "2", "0", "-", "-", "-", "15m00s"] == (
         tpuctl("slice", "ls").out.splitlines()[1].split()
     )
 

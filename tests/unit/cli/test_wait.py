@@ -34,7 +34,7 @@ def test_job_that_did_not_succeed_is_exit_1(
     result = tpuctl("wait", "1", "2")
 
     assert 1 == result.code
-    assert f"job 2 digits-2 {stage}: out of memory\nnext: tpuctl show 2\n" in result.out
+    assert f"job 2 digits-2 {stage}: out of memory\nnext: tpuctl why 2\n" in result.out
 
 
 def test_time_that_is_up_is_exit_4(tpuctl: Tpuctl, installed: Installed) -> None:

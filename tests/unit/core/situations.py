@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 from shared.catalog_data import load_catalog
-from shared.core import ordering
+from shared.core import ordering, slice_orders
 from shared.core.causes import Cause
 from shared.core.decide import decide
 from shared.core.hosts import Host, HostAttempt
@@ -28,6 +28,8 @@ START = datetime(2030, 1, 1, tzinfo=UTC)
 JOB, UID, OTHER_UID = "job000000001", "slice001", "slice002"
 WORLD = World("abc123", "gs://tpuctl/outputs", Policy(), load_catalog())
 LOST_LINK = "Connection reset by peer"
+# Of the node that every look shows (``facts``).
+NODE_UID = "n@1"
 
 
 def spec_of(**fields: object) -> JobSpec:
@@ -265,6 +267,17 @@ def undead() -> Situation:
     return settled(obeyed(claimed(recovering())))
 
 
+def restarting(now: Situation) -> Situation:
+    """Order all hosts to reboot; none of them has heard it."""
+    return settled(slice_orders.restart(now, by="its owner"))
+
+
+def adopted(now: Situation) -> Situation:
+    """Let the slice be one that others made."""
+    now = now.with_slice(kind=Kind.ADOPTED)
+    return with_bid(now, foreign=True, node_uid=NODE_UID)
+
+
 SCENES: Mapping[str, Callable[[], Situation]] = {
     "queued": submitted,
     "queued again on a held slice": lambda: again(failed()),
@@ -287,4 +300,7 @@ SCENES: Mapping[str, Callable[[], Situation]] = {
     "failed, held": failed,
     "failed on a named slice": lambda: failed(Kind.NAMED),
     "cancelled": cancelled,
+    "running, restarting": lambda: restarting(running()),
+    "preparing, restarting": lambda: restarting(claimed(obeyed(recovering(), 2))),
+    "running on an adopted slice": lambda: adopted(running(Kind.NAMED)),
 }

@@ -153,14 +153,15 @@ def test_a_silent_host_is_not_judged_while_reports_may_not_come_through() -> Non
     assert Stage.RECOVERING is decide(replace(now, can_judge_silence=True)).served.stage
 
 
-def test_a_named_slice_is_wanted_again_without_a_job() -> None:
-    """Until its owner lets it go."""
+def test_a_kept_slice_is_wanted_again_without_a_job() -> None:
+    """Until its owner lets it go, where it is kept; else it waits for an order or a job."""
     now = settled(losing(claimed(submitted(Kind.NAMED)).with_slice(job="")))
-    idle = settled(replace(now, job=None, job_spec=None))
+    idle = settled(replace(now.with_slice(keep=True), job=None, job_spec=None))
 
     after = settled(losing(settled(booted(granted(idle)))))
 
     assert idle.slice.generation + 1 == after.slice.generation
+    assert idle.slice.generation == settled(losing(idle.with_slice(keep=False))).slice.generation
 
 
 def test_a_job_whose_rule_is_stop_ends_with_its_slice() -> None:

@@ -174,3 +174,11 @@ def test_who_is_dead_stays_dead_by_the_first_proof() -> None:
 
     assert "acknowledged" == writer_of(again).dead
     assert [] == [note for note in again.notes if note.event == "WriterDead"]
+
+
+def test_a_slice_that_was_read_before_its_job_proves_nothing() -> None:
+    """Its newest bid is missing in what was read; what is decided cannot be committed."""
+    now = stopping()
+    torn = replace(newest(now), bids=())
+
+    assert "" == writer_of(fence(now.with_generation(torn))).dead

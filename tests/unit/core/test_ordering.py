@@ -113,11 +113,11 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
         "job 1 is at attempt 2 by now, not 1",
     ),
     "releasing what is gone": (
-        lambda: ordering.release(replace(running().slice, live=False)),
+        lambda: ordering.release(running().with_slice(live=False)),
         "slice hi-1 is gone already",
     ),
     "releasing what works": (
-        lambda: ordering.release(running().slice),
+        lambda: ordering.release(running()),
         "slice hi-1 is busy: stop its job first",
     ),
 }
@@ -257,11 +257,10 @@ def test_a_job_follows_its_slice_into_the_folder(
     assert (VISION.folder, owned().uid) == (moved.folder, moved.slice_uid)
 
 
-def test_a_slice_that_nobody_uses_is_let_go() -> None:
-    """A held one too."""
-    slice_ = replace(failed().slice, job="", held_until=START)
-
-    released = ordering.release(slice_)
+@pytest.mark.parametrize("job", ["", JOB], ids=["no job", "one that is over"])
+def test_a_slice_that_nobody_uses_is_let_go(job: str) -> None:
+    """A held one too, and one whose job has ended and whose hosts have not said so yet."""
+    released = ordering.release(failed().with_slice(job=job, held_until=START))
 
     assert (False, None) == (released.wanted, released.held_until)
 

@@ -68,13 +68,14 @@ def test_a_mandate_is_read_in_the_words_of_the_protocol() -> None:
         },
         "lease_s": 100,
         "grace_s": 10,
+        "restart": {"1": "boot-0"},
         "tokens": {"bids": {"b0": "t"}, "attempt": "u"},
     }
 
     read = agent.parse_mandate(json.dumps(document).encode())
 
     assert _table("## 5. Mandate") == set(document)
-    assert mandate(2, "start", attempt_token="u") == read
+    assert mandate(2, "start", attempt_token="u", restart={"1": "boot-0"}) == read
 
 
 @pytest.mark.parametrize(

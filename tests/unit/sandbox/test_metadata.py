@@ -4,7 +4,11 @@ import json
 
 import pytest
 
-from sandbox.metadata import Attributes, Tree, find, show
+from sandbox.addresses import FIRST_NETWORK, address
+from sandbox.metadata import Attributes, Tree, find, show, slices_of, tree_of
+from sandbox.queued_request import QueuedRequest
+from shared.core.catalog import Tier
+from tests.clouds import BOOTED_AT, LOCATION, make_cloud, queued_name, wish
 
 TREE: Tree = {
     "instance": {
@@ -65,3 +69,44 @@ def test_etag_changes_with_the_content_only() -> None:
 
     assert [1, 1] == [len(forms) for forms in tags]
     assert tags[0] != tags[1]
+
+
+def environment(node: str, **fields: object) -> dict[str, str]:
+    """Return the words of a host's ``tpu-env``, read as JAX reads them."""
+    cloud = make_cloud()
+    wishes = tuple(wish(f"m-{index}", **fields) for index in range(2))
+    request = QueuedRequest(wishes, Tier.SPOT, body={})
+    cloud.create_queued_resource(queued_name("m"), request)
+    cloud.advance(BOOTED_AT)
+    found = cloud.node(f"{LOCATION}/nodes/{node}")
+    tree = tree_of(cloud.host(f"{node}-w-1"), found, "", slices_of(cloud, found))
+    text = find(tree, "instance/attributes/tpu-env")
+    assert isinstance(text, str)
+    rows = [line.split(": ") for line in text.splitlines()]
+    return {key: value.strip("'") for key, value in rows}
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_slices_that_were_asked_for_as_one_find_each_other(index: int) -> None:
+    """All know the first host of the first slice, how many they are, and which one each is."""
+    found = environment(f"m-{index}", is_multislice=True)
+
+    assert {
+        "MEGASCALE_COORDINATOR_ADDRESS": f"{address(FIRST_NETWORK, 1)}:8080",
+        "MEGASCALE_NUM_SLICES": "2",
+        "MEGASCALE_SLICE_ID": str(index),
+    } == {key: value for key, value in found.items() if key.startswith("MEGASCALE")}
+
+
+def test_slice_by_itself_knows_its_shape_and_no_others() -> None:
+    """The worker, the type and how its chips are arranged."""
+    assert {
+        "ACCELERATOR_TYPE": "v4-16",
+        "CONSUMER_PROJECT_ID": "sandbox",
+        "NODE_ID": "m-0",
+        "RUNTIME_VERSION": "tpu-ubuntu2204-base",
+        "TOPOLOGY": "2x2x2",
+        "TYPE": "V4",
+        "WORKER_ID": "1",
+        "ZONE": "us-central2-b",
+    } == environment("m-0")

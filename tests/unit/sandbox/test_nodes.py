@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.errors import ApiError
 from sandbox.nodes import NodeUpdate
-from sandbox.queued import QueuedRequest
+from sandbox.queued_request import QueuedRequest
 from sandbox.resources import Initiator, NodeState, Power, QueuedState
 from shared.core.catalog import Tier
 from tests.clouds import (

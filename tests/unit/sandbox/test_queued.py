@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.errors import ApiError
-from sandbox.queued import QueuedRequest
+from sandbox.queued_request import QueuedRequest
 from sandbox.resources import Power, QueuedState
 from shared.core.catalog import Tier
 from tests.clouds import (

@@ -1,0 +1,89 @@
+"""`tpuctl sandbox inject`: break one thing in the simulated cloud, now.
+
+The faults and their keys are those of scenario files; the sandbox itself checks them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from cli.tables import table, width
+from sandbox import control
+
+# What follows the fault is its keys; they are not options of ours.
+KEYS = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+def inject(
+    ctx: typer.Context,
+    fault: Annotated[
+        str | None, typer.Argument(metavar="FAULT [TARGET]", help="What breaks; see --list.")
+    ] = None,
+    *,
+    list_: Annotated[bool, typer.Option("--list", help="List all faults and their keys.")] = False,
+) -> None:
+    """Break something: stockout, dead-host, slow-create …; keys as --for-s 30."""
+    from cli.commands.sandbox import home_path, told
+
+    if list_ or fault is None:
+        for line in _known():
+            typer.echo(line)
+        return
+    words = {"fault": fault, **words_of(ctx.args)}
+    with told():
+        info = control.require(home_path() / "sandbox")
+        hit = control.Client(info.url).post("faults", words)["hit"]
+    assert isinstance(hit, list), "the sandbox answers what was hit"
+    typer.echo(f"{fault}: {', '.join(_short(each) for each in hit)}\nnext: tpuctl sandbox status")
+
+
+def words_of(written: Sequence[str]) -> dict[str, object]:
+    """Read ``TARGET --key value --flag``.  Raises BadParameter for a second target."""
+    words: dict[str, object] = {}
+    left = list(written)
+    while left:
+        word = left.pop(0)
+        if not word.startswith("--"):
+            if "target" in words:
+                raise typer.BadParameter(f"{word!r}: there is a name already, {words['target']!r}")
+            words["target"] = word
+            continue
+        key, equals, value = word.removeprefix("--").partition("=")
+        if not equals:
+            value = left.pop(0) if left and not left[0].startswith("--") else "true"
+        words[key.replace("-", "_")] = _plain(value)
+    return words
+
+
+def _plain(value: str) -> object:
+    """Take numbers and truths as what they are, all else as text."""
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return value
+    return found if isinstance(found, bool | int | float) else value
+
+
+def _known() -> Iterator[str]:
+    # Pydantic takes a moment: only who asks for the list waits for it.
+    from sandbox.faults import FAULTS
+
+    rows = [(name, _keys(kind), inspect.getdoc(kind) or "") for name, kind in FAULTS.items()]
+    shown = [(name, keys, text.splitlines()[0]) for name, keys, text in rows]
+    yield from table([("fault", "keys", "what happens"), *shown], columns=width(), elastic=2)
+
+
+def _keys(kind: Any) -> str:
+    names = [f"[{kind.target}]"] if kind.target else []
+    options = [name for name in kind.model_fields if name != kind.target]
+    return " ".join([*names, *(f"--{name.replace('_', '-')}" for name in options)])
+
+
+def _short(name: str) -> str:
+    """Leave the project and the zone out of a full name."""
+    return name.rpartition("/")[2] if name.startswith("projects/") else name

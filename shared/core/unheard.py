@@ -1,0 +1,31 @@
+"""Whose silence is about to be held against a slice: before that, somebody listens again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shared.core.situation import Situation
+from shared.core.slices import Bid, Generation, View
+
+
+def unheard(now: Situation) -> frozenset[int]:
+    """Number the hosts of the current generation that have been silent for too long."""
+    current = now.slice.current
+    if current is None:
+        return frozenset()
+    bids = [bid for bid in current.bids if not bid.is_condemned and bid.verdict is not View.LOST]
+    return frozenset(host for bid in bids for host in _unheard_of(now, current, bid))
+
+
+def _unheard_of(now: Situation, current: Generation, bid: Bid) -> Iterator[int]:
+    """Who stopped speaking, once a bid is claimed; who never did, once all should have booted."""
+    hosts = now.hosts_of(current, bid.id)
+    if bid.id == current.claimed:
+        for host in hosts:
+            heard_at = host.received_at
+            if heard_at is None or now.since(heard_at) >= now.policy.silent_host_s:
+                yield host.host
+    if bid.booted_at is None and bid.ready_at is not None:
+        is_late = now.since(bid.ready_at) >= now.policy.boot_s
+        spoke = {host.host for host in hosts}
+        yield from (host for host in range(bid.hosts) if is_late and host not in spoke)

@@ -1,0 +1,143 @@
+"""`tpuctl history`: what was done to my jobs and by whom, since I last looked."""
+
+import json
+from typing import Any
+
+import pytest
+
+from shared.core.stages import Stage
+from tests.unit.cli.stage import OWNER, Installed, Tpuctl, ago, make_job, make_slice
+
+
+def order(installed: Installed, key: str, kind: str, seconds: float, **fields: Any) -> None:
+    """Write what became of an order."""
+    told = {"id": key, "kind": kind, "owner": OWNER, "outcome": "accepted", "reason": ""}
+    about = {"job": "", "number": 0, "created_at": ago(seconds), "owner_email": ""}
+    installed.put(f"commands/{key}", {**told, **about, **fields})
+
+
+@pytest.fixture(autouse=True)
+def past(installed: Installed) -> None:
+    """Have two jobs with a past, one of them of somebody else."""
+    job = installed.put_job(make_job(4, name="digits"))
+    other = installed.put_job(make_job(5, owner="grace"))
+    for seconds, event, text in (
+        (90000, "JobSubmitted", "job 4 digits by ada, on digits-s"),
+        (300, "SliceLost", "x: preempted"),
+        (200, "StopOrdered", "stopped by grace"),
+        (100, "WriterDead", "attempt 0 writes no more"),
+    ):
+        key = f"{99999 - seconds:06d}"
+        installed.say(job, key, text, event=event, at=ago(seconds))
+    installed.say(other, "1", "somebody else's", at=ago(50))
+    order(installed, "a", "submit", 90000, job=job.id, number=4)
+    order(installed, "b", "stop", 200, job=job.id, number=4, owner="grace")
+    order(installed, "c", "stop", 90, outcome="refused", reason="job 4 has ended", number=4)
+    order(installed, "d", "pause", 80, owner="root")
+    order(installed, "e", "release", 70, owner="grace")
+
+
+def rows(tpuctl: Tpuctl, *words: str) -> list[tuple[str, str, str]]:
+    """Return who did what to which job."""
+    found = json.loads(tpuctl("history", *words, "--json").out)["history"]
+    return [(deed["who"], deed["about"], deed["text"]) for deed in found]
+
+
+RECENT = [
+    ("tpuctl", "4", "x: preempted"),
+    ("grace", "4", "stopped by grace"),
+    ("tpuctl", "4", "attempt 0 writes no more"),
+    ("ada", "4", "stop refused: job 4 has ended"),
+    ("root", "-", "pause"),
+]
+
+
+def test_all_that_was_done_is_told_with_who_did_it(tpuctl: Tpuctl) -> None:
+    """What others did elsewhere is not; an order and what tells of it are one line."""
+    assert RECENT == rows(tpuctl, "--since", "1h")
+
+
+def test_the_first_look_goes_back_a_day(tpuctl: Tpuctl) -> None:
+    """Nobody wants a year."""
+    assert RECENT == rows(tpuctl)
+
+
+def test_the_next_look_begins_where_the_last_one_ended(
+    tpuctl: Tpuctl, installed: Installed
+) -> None:
+    """Until something happens."""
+    tpuctl("history")
+
+    assert "nothing since " in tpuctl("history").out
+    installed.say(make_job(4), "999999", "it is back", event="SliceClaimed")
+    assert [("tpuctl", "4", "it is back")] == rows(tpuctl)
+
+
+@pytest.mark.parametrize(
+    "words", [["--since", "1h"], ["--job", "4"], ["--mine"]], ids=["since", "job", "mine"]
+)
+def test_other_looks_do_not_count(tpuctl: Tpuctl, words: list[str]) -> None:
+    """They show a part, or what was seen before."""
+    tpuctl("history", *words)
+
+    assert RECENT == rows(tpuctl)
+
+
+def test_one_job_is_told_from_its_beginning(tpuctl: Tpuctl) -> None:
+    """And nothing else."""
+    found = rows(tpuctl, "--job", "4")
+
+    assert [("ada", "4", "job 4 digits by ada, on digits-s"), *RECENT[:3]] == found[:4]
+    assert {"4"} == {about for _, about, _ in found}
+
+
+def test_only_my_own_orders_are_told_when_i_want_so(tpuctl: Tpuctl) -> None:
+    """Refused ones, too."""
+    assert [RECENT[3]] == rows(tpuctl, "--mine")
+
+
+def test_slices_of_mine_are_told(tpuctl: Tpuctl, installed: Installed) -> None:
+    """What happens to them while no job is there."""
+    slice_ = installed.put_slice(make_slice(make_job(9), name="v2-1"))
+    entry = {"at": ago(10), "who": "recovery", "event": "SliceReleased", "text": "is being deleted"}
+    installed.put(f"slices/{slice_.name}/timeline/1", entry)
+
+    assert ("tpuctl", "v2-1", "is being deleted") == rows(tpuctl)[-1]
+
+
+def test_jobs_that_were_over_long_before_are_not_read(tpuctl: Tpuctl, installed: Installed) -> None:
+    """But those that ended just now are."""
+    installed.put_job(make_job(4, name="digits", stage=Stage.SUCCEEDED))
+
+    assert RECENT == rows(tpuctl)
+
+
+def test_an_order_is_told_of_by_the_entry_of_its_own_time(
+    tpuctl: Tpuctl, installed: Installed
+) -> None:
+    """Not by an earlier one whose order nobody knows any more."""
+    installed.say(make_job(4), "099500", "stopped long ago", event="StopOrdered", at=ago(250))
+
+    found = [deed for deed in rows(tpuctl) if "stopped" in deed[2]]
+
+    assert [("tpuctl", "4", "stopped long ago"), ("grace", "4", "stopped by grace")] == found
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_no_line_is_wider_than_the_terminal(
+    tpuctl: Tpuctl, installed: Installed, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """What happened goes on below."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    installed.say(make_job(4), "999998", "words and words " * 20)
+
+    lines = tpuctl("history").out.splitlines()
+
+    assert ["WHEN", "WHO", "JOB", "WHAT"] == lines[0].split()
+    assert max(map(len, lines)) <= columns
+
+
+def test_an_unknown_job_and_no_time_are_one_line(tpuctl: Tpuctl) -> None:
+    """With what to do."""
+    assert 3 == tpuctl("history", "--job", "99").code
+    assert "--since: 'x' is neither" in tpuctl("history", "--since", "x").error

@@ -1,0 +1,157 @@
+"""`tpuctl sandbox calls`, `logs` and `forget`."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from pytest_mock import MockerFixture
+from typer.testing import CliRunner
+
+from cli.commands.sandbox import app
+from cli.errors import CliError, NotFoundError
+from sandbox import control
+
+INFO = control.SandboxInfo(pid=7, started="1", url="http://127.0.0.1:9")
+CALL = {
+    "at": 1_000_000_000.0,
+    "method": "GetNode",
+    "http_method": "GET",
+    "path": "/v2/nodes/a",
+    "caller": "curl",
+    "status": 404,
+}
+
+
+def write(home: Path, host: str, text: str) -> Path:
+    """Write what is on a host's console."""
+    path = home / "sandbox" / "hosts" / host / "console.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# --- Calls --------------------------------------------------------------------------------------
+
+
+def test_calls_are_a_table_or_json(mocker: MockerFixture) -> None:
+    """The same facts."""
+    mocker.patch.object(control, "require", return_value=INFO)
+    mocker.patch.object(control.Client, "get", return_value={"calls": [CALL]})
+
+    table = CliRunner().invoke(app, ["calls"]).stdout
+    parsed = json.loads(CliRunner().invoke(app, ["calls", "--json"]).stdout)
+
+    assert "404     GetNode  curl    /v2/nodes/a" in table
+    assert {"calls": [CALL]} == parsed
+
+
+@pytest.mark.parametrize(
+    "agent, shown",
+    [
+        pytest.param(
+            "google-cloud-sdk gcloud/528.0.0 command/gcloud.compute.tpus.tpu-vm.list x/y z/None",
+            "compute tpus tpu-vm list",
+            id="gcloud",
+        ),
+        pytest.param("gl-python/3.11.7 rest/2.32 gapic/1.28", "gl-python/3.11.7", id="library"),
+    ],
+)
+def test_callers_are_named_in_few_words(mocker: MockerFixture, agent: str, shown: str) -> None:
+    """All that they say of themselves is in the JSON."""
+    mocker.patch.object(control, "require", return_value=INFO)
+    mocker.patch.object(control.Client, "get", return_value={"calls": [{**CALL, "caller": agent}]})
+
+    table = CliRunner().invoke(app, ["calls"]).stdout
+
+    assert f"404     GetNode  {shown}  /v2/nodes/a" in table
+
+
+def test_sandbox_is_asked_for_what_is_wanted_only(mocker: MockerFixture) -> None:
+    """Since when, and which methods."""
+    mocker.patch.object(control, "require", return_value=INFO)
+    get = mocker.patch.object(control.Client, "get", return_value={"calls": []})
+    begun = time.time()
+
+    CliRunner().invoke(app, ["calls", "--since", "10m", "--method", "Create*"])
+
+    query = get.call_args.args[0]
+    assert query.endswith("&method=Create%2A")
+    since = float(query.removeprefix("calls?since=").partition("&")[0])
+    assert pytest.approx(begun - 600, abs=5) == since
+
+
+# --- Logs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        pytest.param(["a"], "[0] one\n[0] two\n[10] ten\n", id="all hosts in order"),
+        pytest.param(["a", "--host", "10"], "ten\n", id="by number"),
+        pytest.param(["a-w-0"], "one\ntwo\n", id="by name"),
+    ],
+)
+def test_logs_are_those_of_the_node(home: Path, words: list[str], expected: str) -> None:
+    """Nothing of others whose names begin alike; nothing needs to be up."""
+    write(home, "a-w-10", "ten\n")
+    write(home, "a-w-0", "one\ntwo\n")
+    write(home, "a-b-w-0", "other\n")
+
+    assert expected == CliRunner().invoke(app, ["logs", *words]).stdout
+
+
+def test_logs_of_nobody_are_not_found() -> None:
+    """Exit 3, as everywhere."""
+    result = CliRunner().invoke(app, ["logs", "nobody", "--host", "3"])
+
+    assert isinstance(result.exception, NotFoundError)
+    assert "nothing was written by nobody, host 3, in this sandbox" == str(result.exception)
+
+
+def test_follow_prints_whole_lines_as_they_come(home: Path, mocker: MockerFixture) -> None:
+    """A half line waits for its end; Ctrl-C ends it."""
+    path = write(home, "a-w-0", "one\ntw")
+    steps = iter(["o\nthree\n", None])
+
+    def later(_: float) -> None:
+        more = next(steps)
+        if more is None:
+            raise KeyboardInterrupt
+        with path.open("a", encoding="utf-8") as file:
+            file.write(more)
+
+    mocker.patch("cli.commands.sandbox_looks.time.sleep", later)
+
+    result = CliRunner().invoke(app, ["logs", "a", "-f"])
+
+    assert "one\ntwo\nthree\n" == result.stdout
+
+
+# --- Forget -------------------------------------------------------------------------------------
+
+
+def test_forget_leaves_the_buckets(home: Path) -> None:
+    """And takes the state and the hosts' disks; twice is no error."""
+    write(home, "a-w-0", "x\n")
+    kept = home / "sandbox" / "buckets" / "b"
+    kept.mkdir(parents=True)
+    for name in ("cloud.db", "cloud.db-wal"):
+        (home / "sandbox" / name).touch()
+
+    codes = [CliRunner().invoke(app, ["forget"]).exit_code for _ in range(2)]
+
+    assert [0, 0] == codes
+    assert ["buckets"] == [path.name for path in (home / "sandbox").iterdir()]
+
+
+def test_sandbox_that_is_up_is_not_forgotten(home: Path, mocker: MockerFixture) -> None:
+    """It would write it all again."""
+    path = write(home, "a-w-0", "x\n")
+    mocker.patch.object(control, "find", return_value=INFO)
+
+    result = CliRunner().invoke(app, ["forget"])
+
+    assert isinstance(result.exception, CliError)
+    assert "tpuctl sandbox down" == result.exception.next_step
+    assert path.exists()
