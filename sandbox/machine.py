@@ -65,7 +65,9 @@ def _boot(directory: Path) -> bool:
     if script:
         path = directory / "tmp" / "startup-script"
         path.write_text(script, encoding="utf-8")
-        _start(["bash", str(path)])
+        path.chmod(0o700)
+        # As on a VM the first line says who reads it; a script without one is bash's.
+        _start([str(path)] if script.startswith("#!") else ["bash", str(path)])
     else:
         print("no startup-script in the metadata", flush=True)  # noqa: T201 - the console
     return True

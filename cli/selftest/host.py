@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """What runs on the one host of a self test: it tells by guest attributes what a host can see.
 
 It travels as text in the node's metadata, alone: standard library of Python 3.8 only. It ends

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from google.api_core import exceptions
-from google.cloud.storage import Bucket
+from google.cloud import storage  # type: ignore[attr-defined]  # it has no types
 
 from tests.sandboxes import Box, running
 
@@ -23,13 +23,13 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
 
 
 @pytest.fixture
-def bucket(box: Box) -> Bucket:
+def bucket(box: Box) -> storage.Bucket:
     """Give the sandbox's bucket."""
     return box.bucket()
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
-def test_object_comes_back_whatever_it_is_called(bucket: Bucket, name: str) -> None:
+def test_object_comes_back_whatever_it_is_called(bucket: storage.Bucket, name: str) -> None:
     """Names are data, never paths."""
     bucket.blob(name).upload_from_string(b"bytes", content_type="text/x-odd")
 
@@ -40,7 +40,7 @@ def test_object_comes_back_whatever_it_is_called(bucket: Bucket, name: str) -> N
     assert name in [listed.name for listed in bucket.list_blobs(prefix=name[:1])]
 
 
-def test_large_object_is_uploaded_in_parts(bucket: Bucket) -> None:
+def test_large_object_is_uploaded_in_parts(bucket: storage.Bucket) -> None:
     """Resumable uploads, with checksums compared at both ends."""
     data = bytes(range(256)) * (MIB // 256) * 3
     blob = bucket.blob("large", chunk_size=MIB)
@@ -50,7 +50,7 @@ def test_large_object_is_uploaded_in_parts(bucket: Bucket) -> None:
     assert data == bucket.blob("large").download_as_bytes(checksum="crc32c")
 
 
-def test_binary_with_line_ends_survives_a_multipart_upload(bucket: Bucket) -> None:
+def test_binary_with_line_ends_survives_a_multipart_upload(bucket: storage.Bucket) -> None:
     """No byte of it is taken for a boundary's."""
     data = b"\r\n--x\r\n\r\n\x00\xff\r\n"
 
@@ -59,7 +59,7 @@ def test_binary_with_line_ends_survives_a_multipart_upload(bucket: Bucket) -> No
     assert data == bucket.blob("binary").download_as_bytes()
 
 
-def test_range_is_a_part(bucket: Bucket) -> None:
+def test_range_is_a_part(bucket: storage.Bucket) -> None:
     """As `logs -f` reads what is new."""
     bucket.blob("ranged").upload_from_string(b"0123456789")
 
@@ -68,7 +68,7 @@ def test_range_is_a_part(bucket: Bucket) -> None:
         bucket.blob("ranged").download_as_bytes(start=10)
 
 
-def test_generation_zero_means_must_not_exist(bucket: Bucket) -> None:
+def test_generation_zero_means_must_not_exist(bucket: storage.Bucket) -> None:
     """The first writer wins."""
     bucket.blob("once").upload_from_string("first", if_generation_match=0)
 
@@ -78,7 +78,7 @@ def test_generation_zero_means_must_not_exist(bucket: Bucket) -> None:
     assert b"first" == bucket.blob("once").download_as_bytes()
 
 
-def test_write_needs_the_generation_that_was_read(bucket: Bucket) -> None:
+def test_write_needs_the_generation_that_was_read(bucket: storage.Bucket) -> None:
     """Compare-and-set."""
     blob = bucket.blob("cas")
     blob.upload_from_string("1")
@@ -94,7 +94,7 @@ def test_write_needs_the_generation_that_was_read(bucket: Bucket) -> None:
     assert b"2" == bucket.blob("cas").download_as_bytes()
 
 
-def test_missing_object_is_not_found(bucket: Bucket) -> None:
+def test_missing_object_is_not_found(bucket: storage.Bucket) -> None:
     """For reads and deletes alike."""
     assert bucket.get_blob("nothing") is None
     for call in (bucket.blob("nothing").download_as_bytes, bucket.blob("nothing").delete):
@@ -102,13 +102,13 @@ def test_missing_object_is_not_found(bucket: Bucket) -> None:
             call()
 
 
-def test_unknown_bucket_is_not_found(bucket: Bucket) -> None:
+def test_unknown_bucket_is_not_found(bucket: storage.Bucket) -> None:
     """Nothing is made by being asked for."""
     with pytest.raises(exceptions.NotFound):
         bucket.client.bucket("nobody").blob("x").upload_from_string("x")
 
 
-def test_listing_has_pages_and_folders(bucket: Bucket) -> None:
+def test_listing_has_pages_and_folders(bucket: storage.Bucket) -> None:
     """Every object once, in order; folders once each, also across pages."""
     names = [f"tree/{folder}/{number}" for folder in "abc" for number in range(3)] + ["tree/z"]
     for name in names:
@@ -123,7 +123,7 @@ def test_listing_has_pages_and_folders(bucket: Bucket) -> None:
     assert {"tree/a/", "tree/b/", "tree/c/"} == listing.prefixes
 
 
-def test_object_is_made_of_others(bucket: Bucket) -> None:
+def test_object_is_made_of_others(bucket: storage.Bucket) -> None:
     """Composed in order; nobody knows the MD5 of what was composed."""
     parts = [bucket.blob(f"parts/{number}") for number in range(3)]
     for number, part in enumerate(parts):
@@ -158,7 +158,7 @@ def test_composition_of_nothing_or_too_much_is_refused(box: Box, sources: object
     assert 400 == error.value.code
 
 
-def test_copy_keeps_what_is_said_of_the_object(bucket: Bucket) -> None:
+def test_copy_keeps_what_is_said_of_the_object(bucket: storage.Bucket) -> None:
     """And a copy of a generation that is gone is refused."""
     original = bucket.blob("original")
     original.metadata = {"a": "b"}
@@ -174,7 +174,7 @@ def test_copy_keeps_what_is_said_of_the_object(bucket: Bucket) -> None:
     assert b"x" == copy.download_as_bytes()
 
 
-def test_metadata_changes_without_a_new_generation(bucket: Bucket) -> None:
+def test_metadata_changes_without_a_new_generation(bucket: storage.Bucket) -> None:
     """The metageneration counts, and a writer may insist on the one that it has read."""
     blob = bucket.blob("told")
     blob.upload_from_string("x")
@@ -193,7 +193,7 @@ def test_metadata_changes_without_a_new_generation(bucket: Bucket) -> None:
     )
 
 
-def test_bucket_is_deleted_only_when_it_is_empty(bucket: Bucket) -> None:
+def test_bucket_is_deleted_only_when_it_is_empty(bucket: storage.Bucket) -> None:
     """409 before, 404 after."""
     own = bucket.client.create_bucket("soon-gone")
     own.blob("last").upload_from_string("x")
@@ -206,7 +206,7 @@ def test_bucket_is_deleted_only_when_it_is_empty(bucket: Bucket) -> None:
     assert not own.exists()
 
 
-def test_deleting_a_generation_that_is_gone_leaves_the_present_one(bucket: Bucket) -> None:
+def test_deleting_a_generation_that_is_gone_leaves_the_present_one(bucket: storage.Bucket) -> None:
     """As a cleaner does that looked before somebody wrote."""
     blob = bucket.blob("twice")
     blob.upload_from_string("old")
@@ -222,7 +222,7 @@ def test_deleting_a_generation_that_is_gone_leaves_the_present_one(bucket: Bucke
 @pytest.mark.parametrize("line", [b"\r\n", b"\n"], ids=["as the standard says", "as gcloud does"])
 @pytest.mark.parametrize("quote", ["", '"', "'"], ids=["bare", "double", "single"])
 def test_multipart_body_is_read_with_any_line_ends_and_quotes(
-    box: Box, bucket: Bucket, line: bytes, quote: str
+    box: Box, bucket: storage.Bucket, line: bytes, quote: str
 ) -> None:
     """The bytes may hold boundaries, too: only the last one ends them."""
     data = b"x\r\n--=b=\n\r"
@@ -240,7 +240,7 @@ def test_multipart_body_is_read_with_any_line_ends_and_quotes(
     assert data == bucket.blob("parts").download_as_bytes()
 
 
-def test_unmodified_object_is_not_sent_again(box: Box, bucket: Bucket) -> None:
+def test_unmodified_object_is_not_sent_again(box: Box, bucket: storage.Bucket) -> None:
     """304 for the generation that the reader has."""
     blob = bucket.blob("poll")
     blob.upload_from_string("x")
@@ -255,7 +255,7 @@ def test_unmodified_object_is_not_sent_again(box: Box, bucket: Bucket) -> None:
         assert str(blob.generation) == answer.headers["X-Goog-Generation"]
 
 
-def test_failed_precondition_has_googles_body(box: Box, bucket: Bucket) -> None:
+def test_failed_precondition_has_googles_body(box: Box, bucket: storage.Bucket) -> None:
     """Agents read it without Google's client."""
     bucket.blob("raw").upload_from_string("x")
     request = urllib.request.Request(
