@@ -26,6 +26,7 @@ OURS = (
 REAL = ("e2e", "chaos")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep tests with real processes in one of a run's processes: they have time limits."""
     for item in items:

@@ -14,9 +14,14 @@ from tests.simulation.chance import Fault
 if TYPE_CHECKING:
     from tests.simulation.run import Result
 
-# A job stays queued for a moment: whatever admits it asks for its slice in the same commit.
-_MOMENTARY: Final = {(Stage.QUEUED, Event.JOB_FAILED), (Stage.QUEUED, Event.STOP_ORDERED)}
-_STEPS: Final = [step for step in TRANSITIONS if step not in _MOMENTARY]
+_UNREACHED_STEPS: Final = {
+    # A job stays queued for a moment: whatever admits it asks for its slice in the same commit.
+    (Stage.QUEUED, Event.JOB_FAILED),
+    (Stage.QUEUED, Event.STOP_ORDERED),
+    # Every zone would have to refuse the project while the job waits for its next slice.
+    (Stage.RECOVERING, Event.JOB_FAILED),
+}
+_STEPS: Final = [step for step in TRANSITIONS if step not in _UNREACHED_STEPS]
 PROOFS: Final = ("acknowledged", "stopped", "absent", "lease")
 # Devices are no part of the world; a bad node and a setup that fails end no attempt.
 UNREACHED_CAUSES: Final = frozenset({Cause.DEVICE_LOCKED, Cause.BAD_NODE, Cause.SETUP})
@@ -62,9 +67,7 @@ class Coverage:
         """Say what no seed reached."""
         missing: Mapping[str, list[str]] = {
             "fault": [fault.name for fault in Fault if not self.faults[fault.name]],
-            "step": [
-                f"{was} at {event}" for was, event in TRANSITIONS if not self.steps[was, event]
-            ],
+            "step": [f"{was} at {event}" for was, event in _STEPS if not self.steps[was, event]],
             "cause": [
                 cause for cause in Cause if cause not in UNREACHED_CAUSES and not self.causes[cause]
             ],
