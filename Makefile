@@ -30,7 +30,7 @@ demo-emulators: $(READY) ## the same with the functions as deployed, over Google
 	@$(BIN)/tpuctl demo --emulators $(ARGS)
 
 test: $(READY) $(SCANNERS) ## run the tests, on two cores (ARGS= for pytest, on one)
-	@$(BIN)/pytest $(or $(ARGS),--numprocesses 2 --dist loadgroup)
+	@$(BIN)/pytest $(or $(ARGS),--numprocesses 2)
 
 lint: $(READY) $(SCANNERS) ## check style, types, import direction, shell scripts and security
 	@$(BIN)/ruff check .

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 pytest_plugins = ["tests.counting", "tests.emulators"]
 
@@ -23,16 +25,19 @@ OURS = (
 )
 
 
-REAL = ("e2e", "chaos")
+REAL = {"chaos", "contract", "e2e"}
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks for groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests with real processes in one of a run's processes: they have time limits."""
-    for item in items:
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
-        if folder in REAL or "emulators" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("real"))
+class OneForReal(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+    """Keeps tests with real processes in one of a run's processes: they have time limits."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "real" if nodeid.split("/")[1] in REAL else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneForReal:
+    """Choose who runs what in a run with several processes."""
+    return OneForReal(config, log)
 
 
 @pytest.fixture(autouse=True)
