@@ -1,6 +1,7 @@
 """What all tests share: a home of their own, and no leftovers of the user's environment."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,12 @@ OURS = (
 
 
 REAL = {"chaos", "contract", "e2e"}
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C: a run in the background ignores it, and so would all that it starts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class OneForReal(LoadScopeScheduling):  # type: ignore[misc]  # it has no types

@@ -51,7 +51,7 @@ GOOD = [
     "urllib.request.urlopen(request, timeout=LIMIT_S)",
     "requests.get(url, timeout=LIMIT_S)",
     "fields.get(name)",
-    "self._client.get_node(name=name, **_CALL)",
+    "self._client.get_node(name=name, **CALL)",
     "self._client.get_node(name=name, timeout=9)",
 ]
 SHOWN_BY_BANDIT = {
