@@ -30,7 +30,9 @@ REAL = {"chaos", "contract", "e2e"}
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C: a run in the background ignores it, and so would all that it starts."""
+    """Forget what the way of starting a run says to all programs that it starts."""
+    os.environ.pop("COLUMNS", None)  # pytest-xdist tells its processes how wide its terminal is
+    # A run in the background ignores Ctrl-C.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
