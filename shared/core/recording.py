@@ -62,9 +62,14 @@ def _record_checkpoint(now: Situation, newest: Checkpoint) -> Situation:
     if newest == job.checkpoint:
         return now
     steps = tuple(sorted({*job.steps, newest.step}))[-STEPS_MAX:]
-    # What was there before the chosen step was told is what that step was chosen against.
-    is_past = job.checkpoint is not None and newest.step > max(
-        job.checkpoint.step, job.from_step or 0
+    # What was there before the chosen step was told is what that step was chosen against; so is
+    # what the attempt before it saved, and tells late.
+    attempt = now.attempt
+    is_past = (
+        attempt is not None
+        and attempt.from_step is not None
+        and job.checkpoint is not None
+        and newest.step > max(job.checkpoint.step, job.from_step or 0)
     )
     chosen = None if is_past else job.from_step
     return now.with_job(checkpoint=newest, steps=steps, from_step=chosen)

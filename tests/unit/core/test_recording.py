@@ -69,7 +69,7 @@ def test_a_few_complete_steps_are_remembered() -> None:
 def choosing(step: int, newest: int | None) -> Situation:
     """Go on from a chosen step, while there is a newer one or nothing is known."""
     known = None if newest is None else Checkpoint(newest, f"gs://c/{newest}")
-    return running().with_job(from_step=step, checkpoint=known)
+    return running().with_job(from_step=step, checkpoint=known).with_attempt(from_step=step)
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,15 @@ def test_a_chosen_step_is_chosen_until_a_newer_checkpoint_is_complete(
     now = saved(choosing(300, newest), *found)
 
     assert chosen == now.served.from_step
+
+
+def test_what_the_attempt_before_tells_late_is_not_newer_than_the_choice() -> None:
+    """It saved once more when it was told to go; its owner had not seen that, and chose."""
+    now = saved(choosing(300, 400).with_attempt(from_step=None), 410)
+
+    assert (300, 410) == (now.served.from_step, known_step(now))
+
+
+def known_step(now: Situation) -> int | None:
+    """Return the step of the newest checkpoint that is known."""
+    return now.served.checkpoint.step if now.served.checkpoint else None
