@@ -59,9 +59,11 @@ def test_whatever_is_wrong_offers_nothing(installed: Installed, mocker: MockerFi
 
 
 def test_the_script_for_a_shell_can_be_had(
-    tpuctl: Tpuctl, capsys: pytest.CaptureFixture[str]
+    tpuctl: Tpuctl, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And is installed by the flag that help lists."""
+    # Else Typer looks for a shell among the processes that the tests were started by.
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     with suppress(SystemExit):  # click ends the program, or leaves that to who called it
         tpuctl("--show-completion", "bash")
 
