@@ -9,13 +9,11 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fcntl import ioctl
 from functools import cached_property
-from pathlib import Path
 from struct import pack
 from termios import TIOCSWINSZ
 
@@ -27,11 +25,9 @@ from cli.jobs import find_job
 from shared import settings as home_settings
 from shared.core.model import Job
 from shared.core.slices import Slice
-from tests.installations import until
-from tests.sandboxes import QUICK
+from tests.installations import PATIENCE_S, TPUCTL, until
+from tests.terminals import Shell, environment_in, local
 
-TPUCTL = Path(sys.executable).with_name("tpuctl")
-PATIENCE_S = 60.0
 TOML = """\
 [run]
 command = ["python", "-u", "train.py", "--lr=0.1"]
@@ -53,31 +49,13 @@ pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)
-class Desk:
-    """A shell in a project's folder, with TPUCTL_HOME set."""
-
-    environment: dict[str, str]
-    folder: Path
+class Desk(Shell):
+    """A shell in a project's folder, with the documents at hand."""
 
     @cached_property
     def opened(self) -> Installation:
         """The documents: to wait by typing would cost more than what is waited for."""
         return Installation(home_settings.load(self.environment))
-
-    def type(self, *words: str, exit_code: int = 0) -> str:
-        """Run a command and return what it printed; it must exit as expected."""
-        done = subprocess.run(
-            [TPUCTL, *words],
-            env=self.environment,
-            cwd=self.folder,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        assert exit_code == done.returncode, f"{words}: {done.stdout}{done.stderr}"
-        assert "Traceback" not in done.stderr
-        return done.stdout
 
     def run(self, *words: str) -> str:
         """Submit a job and return its number."""
@@ -103,17 +81,13 @@ class Desk:
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """Bring everything up once for all tests here."""
     folder = tmp_path_factory.mktemp("everyday")
-    config = folder / "cloud.json"
-    config.write_text(json.dumps(QUICK))
     project = folder / "digits" / "src"
     project.mkdir(parents=True)
     (project.parent / "tpuctl.toml").write_text(TOML)
     (project.parent / "train.py").write_text(TRAIN)
-    environment = {**os.environ, "TPUCTL_HOME": str(folder / "home"), "TPUCTL_OWNER": "ada"}
-    found = Desk(environment, project)
-    found.type("local", "up", "--sandbox-config", str(config))
-    yield found
-    found.type("local", "down")
+    found = Desk(environment_in(folder), project)
+    with local(folder, found):
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -3,63 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.sandboxes import QUICK, eventually
+from tests.sandboxes import eventually
+from tests.terminals import Terminal, environment_in, local
 
-TPUCTL = Path(sys.executable).with_name("tpuctl")
 PLACE = ("--type", "v4-16", "--zone", "us-central2-b")
 COUNT = "for i in 1 2 3; do echo step $i/3 on host $TPUCTL_HOST; done"
-PATIENCE_S = 60.0
 
 pytestmark = pytest.mark.slow
-
-
-@dataclass(frozen=True, slots=True)
-class Terminal:
-    """A shell in which TPUCTL_HOME is set."""
-
-    environment: dict[str, str]
-
-    def type(self, *words: str, exit_code: int = 0) -> str:
-        """Run a command and return what it printed; it must exit as expected."""
-        done = subprocess.run(
-            [TPUCTL, *words],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        assert exit_code == done.returncode, f"{words}: {done.stdout}{done.stderr}"
-        assert "Traceback" not in done.stderr
-        return done.stdout
-
-    def job(self, name: str) -> dict[str, Any]:
-        """Read a job's document."""
-        found: dict[str, Any] = json.loads(self.type("show", name, "--json"))["job"]
-        return found
 
 
 @pytest.fixture(scope="module")
 def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     """Bring everything up once for all tests here."""
     folder = tmp_path_factory.mktemp("cli")
-    config = folder / "cloud.json"
-    config.write_text(json.dumps(QUICK))
-    environment = {**os.environ, "TPUCTL_HOME": str(folder / "home"), "TPUCTL_OWNER": "ada"}
-    shell = Terminal(environment)
-    shell.type("local", "up", "--sandbox-config", str(config))
-    yield shell
-    shell.type("local", "down")
+    shell = Terminal(environment_in(folder))
+    with local(folder, shell):
+        yield shell
 
 
 def run(terminal: Terminal, name: str, script: str, *flags: str) -> str:

@@ -17,9 +17,9 @@ import pytest
 
 from shared import settings as home_settings
 from shared import wiring
-from tests.e2e.test_cli_jobs import PATIENCE_S, Terminal
-from tests.installations import until
-from tests.sandboxes import QUICK, ZONE
+from tests.installations import PATIENCE_S, until
+from tests.sandboxes import ZONE
+from tests.terminals import Terminal, environment_in, local
 
 PLACE = ("--type", "v4-16", "--zone", ZONE)
 # Saves a checkpoint every step, and goes on from the one that it is given.
@@ -49,13 +49,9 @@ pytestmark = pytest.mark.slow
 def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     """Bring everything up once for all tests here."""
     folder = tmp_path_factory.mktemp("slices")
-    config = folder / "cloud.json"
-    config.write_text(json.dumps(QUICK))
-    environment = {**os.environ, "TPUCTL_HOME": str(folder / "home"), "TPUCTL_OWNER": "ada"}
-    shell = Terminal(environment)
-    shell.type("local", "up", "--sandbox-config", str(config))
-    yield shell
-    shell.type("local", "down")
+    shell = Terminal(environment_in(folder))
+    with local(folder, shell):
+        yield shell
 
 
 @pytest.fixture(scope="module")
