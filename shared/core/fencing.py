@@ -17,18 +17,19 @@ def fence(now: Situation) -> Situation:
     if writer is None or writer.end_sequence is None:
         return now
     generation = now.generation(writer.generation)
-    if generation is None or all(bid.id != writer.bid for bid in generation.bids):
-        return now  # the slice was read before the job: what is decided cannot be committed
-    proof = _proof(now, generation, writer)
+    bids = generation.bids if generation else ()
+    bid = next((each for each in bids if each.id == writer.bid), None)
+    if generation is None or bid is None:
+        return now  # over, or read before the job: what is decided then cannot be committed
+    proof = _proof(now, generation, bid, writer)
     if proof:
         text = f"attempt {writer.attempt} writes no more ({proof})"
         return now.with_writer(dead=proof).note("WriterDead", text)
-    return _note_times(now, generation, writer)
+    return _note_times(now, generation, bid, writer)
 
 
-def _proof(now: Situation, generation: Generation, writer: Writer) -> str:
+def _proof(now: Situation, generation: Generation, bid: Bid, writer: Writer) -> str:
     assert writer.end_sequence is not None, "asked only after the end was decided"
-    bid = _bid(generation, writer)
     hosts = now.hosts_of(generation, writer.bid)
     if len(hosts) >= bid.hosts and all(host.acknowledges(writer.end_sequence) for host in hosts):
         return "acknowledged"
@@ -49,18 +50,14 @@ def _proof(now: Situation, generation: Generation, writer: Writer) -> str:
     return ""
 
 
-def _note_times(now: Situation, generation: Generation, writer: Writer) -> Situation:
+def _note_times(now: Situation, generation: Generation, bid: Bid, writer: Writer) -> Situation:
     """Remember when the end was first seen written, and the first absence after it."""
     assert writer.end_sequence is not None, "asked only after the end was decided"
     if writer.end_written_at is None:
         if generation.mandate.written >= writer.end_sequence:
             return now.with_writer(end_written_at=now.now)
         return now
-    look = _bid(generation, writer).absent_again_at
+    look = bid.absent_again_at
     if writer.absent_at is None and look is not None and look > writer.end_written_at:
         return now.with_writer(absent_at=look)
     return now
-
-
-def _bid(generation: Generation, writer: Writer) -> Bid:
-    return next(bid for bid in generation.bids if bid.id == writer.bid)
