@@ -222,7 +222,7 @@ def _bid_again(now: Situation) -> Situation:
 def _lose_under_job(now: Situation, cause: Cause, *, noticed: Generation) -> Situation:
     decision = decision_on(now, cause, left_by(now, cause))
     now = close_attempt(now, cause, noticed_at=noticed.noticed_at or now.now)
-    now = now.with_job(ending=None, finishing_since=None, cause=cause)
+    now = now.with_job(cause=cause)
     if decision.action is Action.STOP:
         text = f"{cause}: {decision.why}"
         ended = str(decision.ended)

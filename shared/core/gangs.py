@@ -91,7 +91,7 @@ def _judge(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situation:
     verdict = causes.judge(hosts, job=now.served.id, attempt=writer.attempt, boots=writer.boots)
     ending = None if _all_succeeded(now, writer, hosts) else now.served.ending
     cause = (ending.cause if ending else None) or verdict.cause
-    now = now.with_job(ending=None, finishing_since=None, cause=cause, exit_code=verdict.exit_code)
+    now = now.with_job(cause=cause, exit_code=verdict.exit_code)
     left = left_by(now, cause)
     now = close_attempt(now, cause)
     now = now.with_attempt(

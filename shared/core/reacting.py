@@ -99,11 +99,12 @@ def left_by(now: Situation, cause: Cause) -> Left:
 
 
 def close_attempt(now: Situation, cause: Cause, *, noticed_at: datetime | None = None) -> Situation:
-    """Record why the newest attempt ended, once."""
+    """Record why the newest attempt ended, once; how far its gang's end had come goes with it."""
     attempt = now.attempt
     if attempt is None or attempt.ended_at is not None:
         return now
-    now = now.with_job(failed_restore=_failed_restore(now, attempt, cause))
+    failed = _failed_restore(now, attempt, cause)
+    now = now.with_job(failed_restore=failed, ending=None, finishing_since=None)
     now = now.with_attempt(cause=cause, ended_at=now.now, noticed_at=noticed_at)
     text = f"attempt {attempt.number}: {cause}"
     return now.note("AttemptEnded", text, public=True, why=cause)

@@ -61,8 +61,7 @@ def _give_up(now: Situation, current: Generation, by: str) -> Situation:
     now = condemn(now, current, "recreated", delete_in_s=wait_s)
     if not now.stands_at(*ON_A_SLICE):
         return now
-    now = resumed(close_attempt(now, Cause.DELETED))
-    now = now.with_job(ending=None, finishing_since=None, cause=Cause.DELETED)
+    now = resumed(close_attempt(now, Cause.DELETED)).with_job(cause=Cause.DELETED)
     return now.advance(Event.SLICE_LOST, f"its slice is made again by {by}", why=Cause.DELETED)
 
 

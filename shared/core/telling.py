@@ -61,7 +61,7 @@ def tell(now: Situation) -> Situation:
         if _says(following) == _says(order) and not _is_hastened(now, order, following):
             continue
         now = now.with_generation(replace(generation, mandate=following))
-        now = _end_writer(now, generation, order, following)
+        now = _end_writer(now, generation, following)
     return now
 
 
@@ -100,13 +100,12 @@ def _is_looking_rarely(order: Mandate) -> bool:
     return is_unheard or (order.sequence > 0 and order.action in _LOOKING_RARELY)
 
 
-def _end_writer(
-    now: Situation, generation: Generation, old: Mandate, following: Mandate
-) -> Situation:
+def _end_writer(now: Situation, generation: Generation, following: Mandate) -> Situation:
+    """Whatever its generation is told but its start ends a writer: before it began, too."""
     writer = now.writer
     if writer is None or writer.end_sequence is not None:
         return now
-    is_its = writer.generation == generation.number and old.action == "start"
+    is_its = writer.generation == generation.number
     if is_its and (following.action, following.attempt) != ("start", writer.attempt):
         return now.with_writer(end_sequence=following.sequence)
     return now

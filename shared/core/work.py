@@ -60,7 +60,7 @@ def stop(now: Situation) -> Situation:
     """A job is cancelled when nothing of it can write any more, not before."""
     if now.stands_at(Stage.STOPPING) and now.served.writer_is_dead:
         now = close_attempt(now, Cause.DRAINED)
-        return now.advance(Event.WRITER_DEAD, "stopped", ended_at=now.now, ending=None)
+        return now.advance(Event.WRITER_DEAD, "stopped", ended_at=now.now)
     return now
 
 

@@ -112,8 +112,7 @@ def test_a_folder_s_file_and_one_value_are_enough(desk: Desk, running: str) -> N
     words = ["python", "-u", "train.py", "--lr=0.2"]
 
     assert words == desk.job(running).spec["command"]
-    until(lambda: desk.job(running).progress is not None)
-    assert "[h0] --lr=0.2" in desk.type("logs", running).splitlines()
+    until(lambda: "[h0] --lr=0.2" in desk.type("logs", running).splitlines())
 
 
 def test_logs_are_read_by_time_by_host_and_after_the_slice_is_gone(

@@ -9,9 +9,11 @@ import pytest
 
 from shared.core import ordering
 from shared.core.decide import decide
+from shared.core.model import Ending
 from shared.core.situation import Situation
 from shared.core.slices import Mandate
 from shared.core.telling import tell
+from shared.core.work import start
 from tests.unit.core.situations import (
     again,
     all_ended,
@@ -20,6 +22,7 @@ from tests.unit.core.situations import (
     failed,
     losing,
     newest,
+    obeyed,
     race,
     recovering,
     running,
@@ -80,6 +83,16 @@ def test_the_first_mandate_after_a_start_ends_its_writer() -> None:
 
     assert writer is not None
     assert order_of(before).sequence + 1 == writer.end_sequence == order_of(after, 2).sequence
+
+
+def test_an_attempt_that_is_over_before_it_was_told_has_an_end_too() -> None:
+    """In one decision; its slice, and the next attempt, wait for that proof."""
+    begun = start(obeyed(claimed(submitted())))
+    over = tell(begun.with_job(ending=Ending(0, begun.now, "host 0 ended")))
+    writer = over.served.writer
+
+    assert writer is not None
+    assert (order_of(over).sequence, "idle") == (writer.end_sequence, order_of(over).action)
 
 
 def test_a_later_mandate_does_not_move_the_end() -> None:

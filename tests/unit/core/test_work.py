@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from shared.core import ordering
 from shared.core.causes import Cause
 from shared.core.decide import decide
 from shared.core.hosts import Checkpoint, HostAttempt, HostSetup, Progress
@@ -14,6 +15,7 @@ from shared.core.stages import Stage
 from tests.unit.core.situations import (
     LOST_LINK,
     SHA256,
+    again,
     all_ended,
     claimed,
     ended,
@@ -83,6 +85,18 @@ def test_a_prepared_gang_waits_for_the_last_writer() -> None:
     after = decide(obeyed(now, 2))
 
     assert (Stage.RUNNING, 3) == (after.served.stage, after.served.attempt)
+
+
+def test_how_far_the_end_of_a_gang_had_come_says_nothing_of_the_next_attempt() -> None:
+    """Stopped while its gang was being ended, and resumed: it starts as any other."""
+    ending = settled(ended(running(), 0, exit_code=1))
+    assert (Stage.RUNNING, "ending: host 0 ended") == (ending.served.stage, ending.served.summary)
+
+    stopped = settled(ordering.stop(ending, kill=False))
+    resumed = started(settled(obeyed(again(stopped))))
+
+    assert (Stage.RUNNING, 3) == (resumed.served.stage, resumed.served.attempt)
+    assert "start" == newest(resumed).mandate.action
 
 
 def test_an_attempt_starts_from_the_newest_checkpoint_or_the_chosen_step() -> None:
