@@ -111,7 +111,8 @@ class FakeSliceApi:
         self.calls["ring"] += 1
         with self.plan.around("ring"):
             held = self._held.get(node)
-            nodes = held.shown.nodes if held and held.shown.zone == zone else ()
+            shown = held.shown if held else self.others.get(node)
+            nodes = shown.nodes if shown and shown.zone == zone else ()
             if any(found.state == "READY" for found in nodes):
                 self.bells[node] = value
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # A researcher's day on a simulated TPU, from an empty folder, as it is printed.
-# usage: examples/a_day/record.sh > docs/a-day.txt   (tpuctl, and gcloud for the adopted slice, in PATH)
+# usage: examples/a_day/record.sh > docs/a-day.txt
+# In PATH: tpuctl, and for the adopted slice gcloud, ssh and sshd.
 set -Eeuo pipefail
 
 example="$(cd "$(dirname "${BASH_SOURCE[0]}")/../digits_jax" && pwd)"
 work="$(mktemp -d)"
-export TPUCTL_HOME="$work/home" COLUMNS=100
+export TPUCTL_HOME="$work/home" HOME="$work" COLUMNS=100
 trap 'tpuctl local down > "$work/down" 2>&1 || true; rm -rf "$work"' EXIT
 
 say() { printf '\n# %s\n' "$*"; }
@@ -13,7 +14,7 @@ say() { printf '\n# %s\n' "$*"; }
 # Shows a command, runs it, and goes on whatever it answers: a failed job is part of the day.
 run() {
   printf '$ %s\n' "$*"
-  "$@" 2>&1 | sed "s#$work#~#g" || printf '(exit %s)\n' "${PIPESTATUS[0]}"
+  eval "$*" 2>&1 | sed "s#$work#~#g" || printf '(exit %s)\n' "${PIPESTATUS[0]}"
 }
 
 # Waits until the newest job has taken a step after a number of attempts.
@@ -43,6 +44,7 @@ progress = 'step (?P<step>\d+)/(?P<total>\d+)'
 TOML
 
 say "A cloud and a control plane on this machine"
+run tpuctl sandbox up --ssh
 run tpuctl local up
 say "The command stands in tpuctl.toml; one import is wrong"
 run tpuctl run
@@ -67,10 +69,16 @@ run tpuctl resume @last --from-step 200
 run tpuctl wait @last
 say "A slice that somebody else made"
 eval "$(tpuctl sandbox env)"
-run gcloud compute tpus tpu-vm create mine --zone us-central2-b --accelerator-type v4-8 \
+run gcloud compute tpus tpu-vm create mine --zone us-central2-b --accelerator-type v4-16 \
   --version tpu-ubuntu2204-base
 run tpuctl slice ls --all
 run tpuctl slice adopt mine --zone us-central2-b
+# shellcheck disable=SC2016 # expanded when it runs, as typed
+run 'gcloud compute tpus tpu-vm ssh mine --zone=us-central2-b --worker=all --command="$(tpuctl slice installer mine)"'
+run tpuctl run --on mine --name guest -- python -c "'print(\"here, too\")'"
+run tpuctl wait @last
+run tpuctl logs @last
+run tpuctl slice rm mine
 say "A slice of my own, and a second run on it while it is warm"
 run tpuctl slice create warm --type v4-16 --zone us-central2-b --wait
 printf 'import time\n\nprint(time.time())\n' > clock.py

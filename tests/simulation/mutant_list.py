@@ -8,26 +8,23 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.simulation.mutants import Change, Mutant
+from tests.simulation.mutants import Mutant, single
+from tests.simulation.mutants_of_slices import SLICES
 
 _CORE: Final = "shared.core"
 _APP: Final = "shared.app"
 _AGENT: Final = "shared.host.agent"
 
 
-def _one(name: str, rule: str, module: str, old: str, new: str, **more: str) -> Mutant:
-    return Mutant(name, rule, (Change(module, old, new),), **more)
-
-
 SINGLES: Final[tuple[Mutant, ...]] = (
-    _one(
+    single(
         "no fencing",
         "no start while the last writer is not dead",
         f"{_CORE}.model",
         'return self.writer is None or self.writer.dead != ""',
         "return True",
     ),
-    _one(
+    single(
         "stale acknowledgement",
         "an acknowledgement has seen the end",
         f"{_CORE}.hosts",
@@ -35,14 +32,14 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "return not self.alive",
         case="tests/unit/core/test_fencing.py",
     ),
-    _one(
+    single(
         "acknowledged by some",
         "every host of the bid acknowledges, those that never booted included",
         f"{_CORE}.fencing",
         "if len(hosts) >= bid.hosts and all(host",
         "if hosts and any(host",
     ),
-    _one(
+    single(
         "one absence proves death",
         "dead by absence: two looks at least 30 s apart",
         f"{_CORE}.fencing",
@@ -50,7 +47,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "if apart_s >= 0.0:",
         case="tests/unit/core/test_fencing.py",
     ),
-    _one(
+    single(
         "lease waited for too briefly",
         "the fence waits for the lease and a margin after the end was written",
         f"{_CORE}.fencing",
@@ -58,7 +55,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "writer.lease_s / 4:",
         case="tests/unit/core/test_fencing.py",
     ),
-    _one(
+    single(
         "agents count no lease",
         "an agent that cannot read its mandate for a lease kills its program",
         _AGENT,
@@ -66,7 +63,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "if False:\n        yield",
         case="tests/unit/host/test_agent_decisions.py",
     ),
-    _one(
+    single(
         "failed reads renew the lease",
         "errors renew nothing",
         _AGENT,
@@ -75,7 +72,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         " read_sent_at=event.now if state.read_sent_at is not None else None)",
         case="tests/unit/host/test_agent_decisions.py",
     ),
-    _one(
+    single(
         "start before all are prepared",
         "start only after all hosts of the claimed bid are prepared",
         f"{_CORE}.work",
@@ -83,7 +80,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "if not any(_is_prepared(now, current, host) for host in hosts):",
         case="tests/unit/core/test_work.py",
     ),
-    _one(
+    single(
         "a word from before the order counts",
         "prepared means: nothing of an earlier attempt lives here, said of the present order",
         f"{_CORE}.work",
@@ -91,7 +88,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "",
         case="tests/unit/core/test_work.py",
     ),
-    _one(
+    single(
         "any boot may start",
         "a boot that is not named never starts",
         _AGENT,
@@ -99,49 +96,49 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "is_named = mandate.bid",
         case="tests/unit/host/test_agent_decisions.py",
     ),
-    _one(
+    single(
         "a boot starts an attempt again",
         "a boot starts an attempt once",
         _AGENT,
         "is_new = (mandate.job, mandate.attempt) not in state.record.started",
         "is_new = True",
     ),
-    _one(
+    single(
         "reboots go unnoticed",
         "a boot that is not named is reported, and ends the attempt",
         f"{_CORE}.causes",
         "return boots.get(str(host.host)) != host.boot",
         "return False",
     ),
-    _one(
+    single(
         "no bound for booting",
         "from READY, 15 min until all hosts booted",
         f"{_CORE}.capacity",
         "elif now.since(bid.ready_at) >= now.policy.boot_s:",
         "elif False:",
     ),
-    _one(
+    single(
         "no bound for preparing",
         "from the claim, 30 min and the setup's time until all are prepared",
         f"{_CORE}.work",
         "if now.since(since) < limit_s:",
         "if True:",
     ),
-    _one(
+    single(
         "silence is not heard",
         "a silent host is lost, and fenced by deleting its slice",
         f"{_CORE}.capacity",
         "    if not silent:\n        return now\n    is_whole",
         "    if True:\n        return now\n    is_whole",
     ),
-    _one(
+    single(
         "storage is not listened to",
         "before silence is judged, what silent hosts left in storage is recorded",
         f"{_APP}.listening",
         "    for blob in left:\n        _take_in(app, asked, blob)\n",
         "",
     ),
-    _one(
+    single(
         "no finish grace ends",
         "exit 0 gives the others ten minutes, then it is a hang",
         f"{_CORE}.gangs",
@@ -149,7 +146,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "    if True:\n        return now",
         case="tests/unit/core/test_half_gangs.py tests/unit/app/test_gangs.py",
     ),
-    _one(
+    single(
         "an error is a loss",
         "an error, or a listing with a gap, is unknown and never a loss",
         f"{_APP}.health_check",
@@ -157,14 +154,14 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "            looks.update(_ask(app, bid))",
         "        elif _may_be_missed(bid):\n            looks[bid.name] = None",
     ),
-    _one(
+    single(
         "an old look counts",
         "a look that began before the last one says nothing",
         f"{_APP}.observing",
         "return not is_over and (last is None or at > last)",
         "return not is_over",
     ),
-    _one(
+    single(
         "other slices' hosts count",
         "compare the slice's uid before its generation",
         f"{_CORE}.situation",
@@ -172,14 +169,14 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "            == (self.slice.uid, generation.number, bid)",
         "            if host.bid == bid",
     ),
-    _one(
+    single(
         "snapshots in any order",
         "within a boot the sequence orders snapshots",
         f"{_CORE}.hosts",
         "return self.sequence > other.sequence",
         "return True",
     ),
-    _one(
+    single(
         "mandates without a precondition",
         "a mandate is written over a lower one only",
         f"{_APP}.perform",
@@ -187,7 +184,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "if_generation=None)",
         case="tests/unit/app/test_perform.py",
     ),
-    _one(
+    single(
         "a restored database is believed",
         "a mandate above the document's is jumped over",
         f"{_APP}.perform",
@@ -195,14 +192,14 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "        if sequence > 10**9:\n",
         case="tests/unit/app/test_mandates.py",
     ),
-    _one(
+    single(
         "random names",
         "names are functions of slice, generation and bid: a repeated create is the same",
         f"{_APP}.perform",
         "        name=bid.name,\n        zone=bid.zone,",
         "        name=f\"{bid.name.rpartition('b')[0]}b{id(now) % 9999}\",\n        zone=bid.zone,",
     ),
-    _one(
+    single(
         "create before the mandate",
         "the mandate is there before the first bid is created",
         f"{_CORE}.schedule",
@@ -210,49 +207,49 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "        and bid.verdict is not View.LOST\n",
         case="tests/unit/core/test_schedule.py",
     ),
-    _one(
+    single(
         "no sweep",
         "what no slice wants is found and deleted",
         f"{_APP}.orphans",
         "    if orphans:\n        app.bus.publish(Topic.PREEMPTIONS, orphans)",
         "    if False:\n        app.bus.publish(Topic.PREEMPTIONS, orphans)",
     ),
-    _one(
+    single(
         "the outbox is not relayed",
         "every committed event is published, whoever died",
         f"{_APP}.relay",
         "    events = [_event(document) for document in app.store.query(query)]",
         "    events: list[Event] = []",
     ),
-    _one(
+    single(
         "nothing is due",
         "every wait has a due time, and the tick finds it",
         f"{_CORE}.schedule",
         "    due_at = max(min(times), _soonest(now)) if times else None",
         "    due_at = now.later(1e7)",
     ),
-    _one(
+    single(
         "event ids repeat",
         "outbox ids contain the revision",
         f"{_APP}.commit",
         'f"{after.slice.uid}-{after.slice.revision:08d}"',
         'f"{after.slice.uid}"',
     ),
-    _one(
+    single(
         "no revision",
         "every commit bumps a revision",
         f"{_APP}.commit",
         "        slice_ = replace(slice_, revision=slice_.revision + 1)",
         "        slice_ = replace(slice_, revision=slice_.revision + 0)",
     ),
-    _one(
+    single(
         "budgets are not held",
         "budgets hold, whatever is replayed",
         f"{_CORE}.rules",
         "    if used >= limit:",
         "    if used >= limit + 1:",
     ),
-    _one(
+    single(
         "what is only read is not held",
         "no commit without a compare-and-set",
         f"{_APP}.commit",
@@ -260,21 +257,21 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "    writes = [each for each in writes if not isinstance(each, Guard)]\n"
         "    app.store.commit([*writes, *_notes(after, who), *outbox.writes])",
     ),
-    _one(
+    single(
         "users' ends are overruled",
         "terminal stages are left by a user alone, and cancel wins",
         f"{_CORE}.stages",
         "(Stage.STOPPING, Event.SLICE_LOST): Stage.STOPPING,",
         "(Stage.STOPPING, Event.SLICE_LOST): Stage.RECOVERING,",
     ),
-    _one(
+    single(
         "pause is not asked",
         "while it is paused nothing is created",
         f"{_APP}.gate",
         "    if paused is not None:\n        return Wait(paused.text)",
         "    if False:\n        return Wait(paused.text)",
     ),
-    _one(
+    single(
         "creates without a limit",
         "creates a minute are bounded for the project",
         f"{_APP}.gate",
@@ -282,7 +279,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "    if True:",
         case="tests/unit/app/test_storm.py",
     ),
-    _one(
+    single(
         "late commands count",
         "an order that comes more than ten minutes late is refused",
         f"{_APP}.orders",
@@ -290,7 +287,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "is_expired = False",
         case="tests/unit/app/test_orders.py",
     ),
-    _one(
+    single(
         "tokens are not compared",
         "a snapshot shows the token of its bid and of its attempt",
         f"{_CORE}.snapshot",
@@ -298,7 +295,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "    if False:",
         case="tests/unit/core/test_snapshot.py",
     ),
-    _one(
+    single(
         "canaries are not asked",
         "silence is judged only while reports come through",
         f"{_APP}.silence",
@@ -306,7 +303,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "    if False:\n        return False",
         case="tests/unit/app/test_silence.py",
     ),
-    _one(
+    single(
         "mass silence is judged",
         "when most hosts are silent together, nobody is fenced",
         f"{_APP}.silence",
@@ -314,7 +311,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "True",
         case="tests/unit/app/test_silence.py",
     ),
-    _one(
+    single(
         "a notice deletes at once",
         "after a notice the delete waits until all is saved, or 90 s",
         f"{_CORE}.capacity",
@@ -322,7 +319,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "    wait_s = 0.0",
         case="tests/unit/core/test_capacity.py tests/unit/app/test_loss.py",
     ),
-    _one(
+    single(
         "a missing mandate is made again",
         "a mandate that is gone is never made again",
         f"{_APP}.perform",
@@ -330,7 +327,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "            if False:",
         case="tests/unit/app/test_mandates.py",
     ),
-    _one(
+    single(
         "seen attempts are not compared",
         "resume names the attempt that it saw",
         f"{_CORE}.ordering",
@@ -338,32 +335,33 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "    if False:",
         case="tests/unit/core/test_ordering.py",
     ),
+    *SLICES,
 )
 
 _BY_NAME: Final = {mutant.name: mutant for mutant in SINGLES}
 _EXTRA: Final[tuple[Mutant, ...]] = (
-    _one(
+    single(
         "publish without an outbox",
         "events are written in the commit that causes them",
         f"{_APP}.commit",
         "    app.store.commit([*writes, *_notes(after, who), *outbox.writes])",
         "    app.store.commit([*writes, *_notes(after, who)])",
     ),
-    _one(
+    single(
         "the tick wakes nobody",
         "what is due is told again by every tick",
         f"{_APP}.health_check",
         '    _wake(app, [wake_launch(each.name, "due") for each in slices])\n',
         "    slices = []\n",
     ),
-    _one(
+    single(
         "late creates are forgotten",
         "a bid whose create may have been sent is cleared by absence for ten minutes",
         f"{_CORE}.letting_go",
         "    return seconds >= now.policy.late_create_s",
         "    return True",
     ),
-    _one(
+    single(
         "older mandates are obeyed",
         "agents order mandates by sequence alone",
         _AGENT,

@@ -36,6 +36,11 @@ class Mutant:
     case: str = ""
 
 
+def single(name: str, rule: str, module: str, old: str, new: str, case: str = "") -> Mutant:
+    """Break a rule in one place."""
+    return Mutant(name, rule, (Change(module, old, new),), case)
+
+
 class RottenMutant(Exception):  # noqa: N818 - says what it is
     """The text that a mutant changes is not in the source, or more than once."""
 

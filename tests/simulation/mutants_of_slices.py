@@ -1,0 +1,75 @@
+"""Mutants of what owners do: have hosts rebooted, adopt TPUs, stop jobs that end already."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.simulation.mutants import Mutant, single
+
+SLICES: Final[tuple[Mutant, ...]] = (
+    single(
+        "an ended gang ends the next one",
+        "how far the end of a gang has come goes with its attempt",
+        "shared.core.reacting",
+        ", ending=None, finishing_since=None)",
+        ")",
+        case="tests/unit/core/test_work.py",
+    ),
+    single(
+        "only what was started has an end",
+        "the first mandate that is not its start ends a writer, told or not",
+        "shared.core.telling",
+        "    is_its = writer.generation == generation.number\n",
+        "    is_its = writer.generation == generation.number"
+        " and generation.mandate.action == 'start'\n",
+        case="tests/unit/core/test_telling.py",
+    ),
+    single(
+        "a boot that shall end is prepared",
+        "after a restart nothing starts in a boot that was to end",
+        "shared.core.work",
+        "        and host.boot != current.restart.get(str(host.host))\n",
+        "",
+        case="tests/unit/core/test_restarting.py",
+    ),
+    single(
+        "restarts are paid for",
+        "what an owner orders costs no budget",
+        "shared.core.gangs",
+        "    if ending is not None and ending.is_ordered:\n        return go_on",
+        "    if False:\n        return go_on",
+        case="tests/unit/core/test_restarting.py",
+    ),
+    single(
+        "what was adopted is deleted",
+        "what others made is deleted only where it is disposable",
+        "shared.core.letting_go",
+        "    return bid.foreign and not slice_.disposable",
+        "    return False",
+        case="tests/unit/app/test_adoption.py",
+    ),
+    single(
+        "what was adopted is made again",
+        "what others made is made again only where it is disposable",
+        "shared.core.slices",
+        "        return self.kind is not Kind.ADOPTED or self.disposable",
+        "        return True",
+        case="tests/unit/app/test_adoption.py",
+    ),
+    single(
+        "another one of its name is it",
+        "an adopted TPU is its name, its id and the time of its creation",
+        "shared.core.observe",
+        "    if bid.foreign and bid.node_uid not in {node.uid for node in request.nodes}:\n",
+        "    if False:\n",
+        case="tests/unit/app/test_adoption.py",
+    ),
+    single(
+        "bells ring on what was adopted",
+        "the metadata of what others made stays as it is",
+        "shared.app.perform",
+        "    if bid is not None and is_there and not bid.foreign:\n",
+        "    if bid is not None and is_there:\n",
+        case="tests/unit/app/test_adoption.py",
+    ),
+)
