@@ -1,20 +1,12 @@
-"""Pages, filters and places that do not answer."""
+"""Pages, and places that do not answer."""
 
 import pytest
 
-from sandbox.errors import ApiError, JsonObject
-from sandbox.listing import filter_of
+from sandbox.errors import ApiError
 from shared.core.catalog import Tier
 from tests.clouds import LOCATION, api_of, make_cloud, wish
 
 EVERYWHERE = "projects/sandbox/locations/-"
-SHOWN: JsonObject = {
-    "type": "v4-16",
-    "done": True,
-    "tags": ["red"],
-    "labels": {"team": "blue"},
-    "text": 'with "quotes" in',
-}
 
 
 @pytest.mark.parametrize("size, pages", [("1", 3), ("2", 2), ("3", 1), ("0", 1), ("", 1)])
@@ -83,36 +75,3 @@ def test_zone_that_does_not_answer_is_named_and_one_that_hides_is_not(
     assert isinstance(nodes, list)
     assert names == [node["name"].rpartition("/")[2] for node in nodes]
     assert unreachable == listed.get("unreachable")
-
-
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("", True),
-        ("type=v4-16", True),
-        ('type = "v4-16" AND done=true', True),
-        ("type=v4-16 done=false", False),
-        ("NOT type=v4-16", False),
-        ("-type=v4-8", True),
-        ("type!=v4-8", True),
-        ("type:v4", True),
-        ("tags:red", True),
-        ("labels.team=blue", True),
-        ("labels.team:*", True),
-        ("labels.other:*", False),
-        ("labels.other=x", False),
-        ("labels.other!=x", True),
-        ("type>v4-08 AND type<=v4-16", True),
-        ('text="with \\"quotes\\" in"', True),
-    ],
-)
-def test_filter_compares_fields(text: str, *, expected: bool) -> None:
-    """All that is said has to hold."""
-    assert expected == filter_of(text)(SHOWN)
-
-
-@pytest.mark.parametrize("text", ["type", "= x", "type=", 'type="open', "(a=b)", "a=b OR c=d"])
-def test_filter_that_is_not_understood_is_refused(text: str) -> None:
-    """Silence would show too much."""
-    with pytest.raises(ApiError, match="Invalid list filter"):
-        filter_of(text)
