@@ -51,7 +51,7 @@ class _TpuApi:
             path=request.full_path.rstrip("?"),
         )
         body = _body() if METHODS[method].body else None
-        params = normal(request.args)
+        params = {"$fields": request.headers.get("X-Goog-FieldMask", ""), **normal(request.args)}
         answer = self._service.call(method, location, item, params, body, version, caller=caller)
         return jsonify(answer)
 

@@ -36,7 +36,7 @@ SYSTEM_PARAMETERS = frozenset(
         "userProject",
     }
 )
-_WORDS = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*|[*/,()]")
+_WORDS = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*|[*/.,()]")
 
 # What to keep of an object, by key; an empty one keeps all.
 _Selection: TypeAlias = "dict[str, _Selection]"
@@ -62,6 +62,8 @@ def check_parameters(given: Iterable[str], known: Iterable[str]) -> None:
 
 def selection_of(text: str) -> Callable[[JsonObject], JsonObject]:
     """Read a partial answer's fields: ``nodes(name,state),nextPageToken``, ``state/state``.
+
+    A field mask says the same with dots: ``state.state``.
 
     Raises INVALID_ARGUMENT for what is not written so.
     """
@@ -91,10 +93,10 @@ def _fields(words: list[str], text: str) -> _Selection:
 
 
 def _one(words: list[str], into: _Selection, text: str) -> None:
-    if not words or words[0] in "/,()":
+    if not words or words[0] in "/.,()":
         raise _invalid(text)
     below = into.setdefault(words.pop(0), {})
-    if words and words[0] == "/":
+    if words and words[0] in "/.":
         words.pop(0)
         _one(words, below, text)
     elif words and words[0] == "(":

@@ -86,7 +86,7 @@ class Service:
         if ask.method == "WaitOperation":
             self._wait(ask)
         check_parameters(ask.params, row.parameters)
-        only = selection_of(ask.params.get("fields", ""))
+        only = selection_of(ask.params.get("fields") or ask.params.get("$fields", ""))
         with self.world.engine.cloud() as cloud:
             failure = cloud.take_failure(ask.method)
             answer = row.answer(cloud, ask) if failure is None else _broken(cloud, ask, failure)

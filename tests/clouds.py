@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from sandbox.cloud import Cloud
 from sandbox.engine import Engine
+from sandbox.identity import Identity
 from sandbox.errors import JsonObject
 from sandbox.queued_request import QueuedRequest
 from sandbox.resources import NodeWish, QueuedState
@@ -75,10 +76,14 @@ def state(cloud: Cloud, name: str = "a") -> QueuedState:
 
 def api_of(cloud: Cloud) -> Service:
     """Return the API over a cloud, without a server before it or processes behind it."""
+    return Service(world_of(cloud))
+
+
+def world_of(cloud: Cloud) -> World:
+    """Return what the APIs share over a cloud that has nothing behind it."""
     nobody = cast("Any", None)
     now = lambda: cloud.ledger.now  # noqa: E731 - one line for a clock
-    world = World(Engine(cloud, clock=now), nobody, nobody, nobody, now)
-    return Service(world)
+    return World(Engine(cloud, clock=now), Identity(b"key"), nobody, nobody, now)
 
 
 def node_body(**fields: object) -> JsonObject:

@@ -21,6 +21,7 @@ ANSWER: JsonObject = {
         ("nodes(name,state)", {"nodes": [{"name": "a", "state": "READY"}]}),
         ("nodes/ends/ip,nextPageToken", {"nodes": [{"ends": [{"ip": "1"}]}], "nextPageToken": "t"}),
         ("nodes(name, ends(port))", {"nodes": [{"name": "a", "ends": [{"port": 2}]}]}),
+        ("nodes.ends.ip,nextPageToken", {"nodes": [{"ends": [{"ip": "1"}]}], "nextPageToken": "t"}),
         ("nodes/*", {"nodes": ANSWER["nodes"]}),
         ("nodes/nothing", {"nodes": [{}]}),
         ("nothing", {}),
