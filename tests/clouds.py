@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from sandbox.cloud import Cloud
 from sandbox.engine import Engine
-from sandbox.identity import Identity
 from sandbox.errors import JsonObject
+from sandbox.identity import Identity
 from sandbox.queued_request import QueuedRequest
 from sandbox.resources import NodeWish, QueuedState
 from sandbox.service import Service
