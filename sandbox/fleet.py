@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Protocol
 from sandbox import metadata, processes
 from sandbox.machine import REBOOT
 from sandbox.metadata_server import MetadataServer
-from sandbox.resources import Host, Node, Power
+from sandbox.resources import Host, Power
 
 if TYPE_CHECKING:
     from sandbox.cloud import Cloud
@@ -49,6 +49,15 @@ class Machine:
         return self.process.returncode == REBOOT
 
 
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What hosts know of the outside: variables, the project's metadata, a door to them."""
+
+    emulators: Mapping[str, str]
+    shared: Callable[[], Mapping[str, str]]
+    doors: Doors | None = None
+
+
 class Owner(Protocol):
     """Whom a fleet tells what happens on its hosts; called from any thread."""
 
@@ -71,20 +80,18 @@ class Fleet:
         directory: Path,
         identity: Identity,
         *,
-        emulators: Mapping[str, str],
+        outside: Outside,
         owner: Owner,
         kept: Collection[str] = (),
-        doors: Doors | None = None,
     ) -> None:
         """Take over a directory: of the hosts that are ``kept``, the disks stay."""
         self._directory = directory
         self._identity = identity
-        self._emulators = emulators
+        self._outside = outside
         self._owner = owner
-        self._doors = doors
         self._machines: dict[str, Machine] = {}
         self._servers: dict[str, MetadataServer] = {}
-        self._shown: dict[str, tuple[Host, Node, metadata.Slices | None]] = {}
+        self._shown: dict[str, tuple[object, ...]] = {}
         # None is left where the sandbox before this one was killed, unless its hosts were, too.
         processes.end_strays(f"TPUCTL_ROOT={directory}{os.sep}")
         for left in directory.iterdir() if directory.exists() else ():
@@ -117,8 +124,8 @@ class Fleet:
             self._discard(name)
         for host in cloud.hosts.values():
             self._publish(host, cloud)
-            if self._doors:
-                self._doors.admit(self.directory_of(host.name), host)
+            if self._outside.doors:
+                self._outside.doors.admit(self.directory_of(host.name), host)
 
     def boot(self, cloud: Cloud) -> None:
         """Start every host that should run and does not."""
@@ -149,8 +156,8 @@ class Fleet:
         shutil.rmtree(directory / "tmp", ignore_errors=True)
         for part in ("home", "opt", "tmp"):
             (directory / part).mkdir(parents=True, exist_ok=True)
-        if self._doors:
-            self._doors.build(directory, host, self._environment(host))
+        if self._outside.doors:
+            self._outside.doors.build(directory, host, self._environment(host))
         else:
             # Of an earlier sandbox that had doors.
             (directory / "ssh" / "sshd").unlink(missing_ok=True)
@@ -185,7 +192,7 @@ class Fleet:
         metadata_address = self._servers[host.name].address
         python = Path(sys.executable).parent
         return {
-            **self._emulators,
+            **self._outside.emulators,
             "GCE_METADATA_HOST": metadata_address,
             "GCE_METADATA_IP": metadata_address,
             "HOME": str(directory / "home"),
@@ -229,14 +236,13 @@ class Fleet:
                 self._discard(host.name)
             self._kept.discard(host.name)
         node = cloud.nodes[host.node]
-        slices = metadata.slices_of(cloud, node)
-        if self._shown.get(host.name) == (host, node, slices):
+        slices, shared = metadata.slices_of(cloud, node), self._outside.shared()
+        if self._shown.get(host.name) == (host, node, slices, shared):
             return
-        self._shown[host.name] = (host, node, slices)
+        self._shown[host.name] = (host, node, slices, shared)
         endpoints = metadata.endpoints_of([cloud.hosts[name] for name in node.hosts])
-        self._servers[host.name].publish(
-            metadata.tree_of(host, node, endpoints, slices), is_cut="metadata" in host.cut
-        )
+        tree = metadata.tree_of(host, node, endpoints, slices, shared)
+        self._servers[host.name].publish(tree, is_cut="metadata" in host.cut)
 
     def _discard(self, host: str) -> None:
         """Throw a host's disk away; what it wrote to the console stays to be read."""

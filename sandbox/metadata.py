@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from sandbox import guest_attributes, shapes
@@ -75,10 +76,17 @@ def email_of(project: str) -> str:
     return f"tpu-hosts@{project}.iam.gserviceaccount.com"
 
 
-def tree_of(host: Host, node: Node, endpoints: str, slices: Slices | None = None) -> Tree:
+def tree_of(
+    host: Host,
+    node: Node,
+    endpoints: str,
+    slices: Slices | None = None,
+    shared: Mapping[str, str] = MappingProxyType({}),
+) -> Tree:
     """Build all that a host can read about itself.
 
-    ``endpoints`` lists its node's hosts; ``slices`` is there where the node is one of several.
+    ``endpoints`` lists its node's hosts; ``slices`` is there where the node is one of several;
+    ``shared`` is the metadata of the project.
     """
     project = node.name.split("/")[1]
     account = {"aliases": "default", "email": email_of(project), "scopes": SCOPE}
@@ -104,7 +112,11 @@ def tree_of(host: Host, node: Node, endpoints: str, slices: Slices | None = None
     return {
         guest_attributes.PLACE: guest_attributes.tree_of(host.guest_attributes),
         "instance": instance,
-        "project": {"attributes": Attributes(), "numeric-project-id": "0", "project-id": project},
+        "project": {
+            "attributes": Attributes(shared),
+            "numeric-project-id": "0",
+            "project-id": project,
+        },
     }
 
 

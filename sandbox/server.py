@@ -34,7 +34,7 @@ from sandbox import (
 from sandbox.access import Access
 from sandbox.engine import Engine
 from sandbox.errors import STATUS_OF_HTTP, ApiError
-from sandbox.fleet import Fleet
+from sandbox.fleet import Fleet, Outside
 from sandbox.grpc_door import GrpcDoor
 from sandbox.identity import Identity
 from sandbox.keeper import Keeper
@@ -102,10 +102,9 @@ def build(
         Fleet(
             home / "hosts",
             world.identity,
-            emulators=_emulators(http.port),
+            outside=Outside(_emulators(http.port), world.access.metadata, doors),
             owner=engine,
             kept=cloud.hosts,
-            doors=doors,
         )
     )
     return Server(http, engine, world, GrpcDoor(world), ssh_port=doors.port if doors else 0)

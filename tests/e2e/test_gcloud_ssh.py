@@ -6,6 +6,7 @@ Where OpenSSH's server is not installed, the tests that log in are skipped, unle
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,9 +18,23 @@ from sandbox import control, sshd
 from sandbox.access import Access, own_user
 from tests import gclouds
 from tests.gclouds import Gcloud
-from tests.sandboxes import ZONE, Box, running
+from tests.sandboxes import ZONE, Box, eventually, running
 
 USER = own_user()
+# Waits until the project says something, and keeps it in the host's home.
+ASKING: Final = """
+import os, pathlib, time, urllib.request
+server = "http://" + os.environ["GCE_METADATA_HOST"] + "/computeMetadata/v1/project/attributes/"
+asked = urllib.request.Request(server + "colour", headers={"Metadata-Flavor": "Google"})
+while True:
+    try:
+        said = urllib.request.urlopen(asked, timeout=5).read()
+    except urllib.error.HTTPError:
+        time.sleep(0.1)
+        continue
+    (pathlib.Path.home() / "colour").write_bytes(said)
+    break
+"""
 # Read before a test's own environment hides it.
 _REQUIRED: Final = "sshd" in os.environ.get("TPUCTL_TESTS_REQUIRE", "").split(",")
 
@@ -111,6 +126,15 @@ def test_os_login_is_asked_where_the_project_wants_it(outside: Desk) -> None:
     assert isinstance(profile, dict), "a profile is an object"
     assert [USER] == [account["username"] for account in profile["posixAccounts"]]
     assert 1 == len(profile["sshPublicKeys"])
+
+
+def test_hosts_read_what_the_project_says(outside: Desk) -> None:
+    """Those that are there already, too."""
+    outside.box.create_slice("asks", f"{sys.executable} -c '{ASKING}'")
+    project = ("compute", "project-info", "add-metadata", "--metadata=colour=blue")
+    assert 0 == outside.gcloud.run(*project).code
+
+    assert "blue" == eventually(lambda: outside.box.host_file("asks-w-1", "colour"))
 
 
 def test_ssh_reaches_the_host_and_its_environment(inside: Desk) -> None:

@@ -8,7 +8,7 @@ from sandbox.addresses import FIRST_NETWORK, address
 from sandbox.metadata import Attributes, Tree, find, show, slices_of, tree_of
 from sandbox.queued_request import QueuedRequest
 from shared.core.catalog import Tier
-from tests.clouds import BOOTED_AT, LOCATION, make_cloud, queued_name, wish
+from tests.clouds import BOOTED_AT, LOCATION, active_cloud, make_cloud, queued_name, wish
 
 TREE: Tree = {
     "instance": {
@@ -110,3 +110,14 @@ def test_slice_by_itself_knows_its_shape_and_no_others() -> None:
         "WORKER_ID": "1",
         "ZONE": "us-central2-b",
     } == environment("m-0")
+
+
+def test_every_host_can_read_what_the_project_says() -> None:
+    """Under its own names, beside what is said of the host."""
+    cloud = active_cloud()
+    host = cloud.host("a-w-0")
+    tree = tree_of(host, cloud.node(host.node), "", shared={"team-colour": "blue"})
+
+    found = find(tree, "project/attributes")
+    assert found is not None
+    assert {"team-colour": "blue"} == json.loads(show(found, recursive=True, alt="json").text)
