@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from shared.core.hosts import Host, HostAttempt
+from shared.core.hosts import Host, HostAttempt, HostSetup
 
 
 class Cause(StrEnum):
@@ -86,6 +86,17 @@ _EXIT_SIGKILL = 137
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """What the hosts of a gang were told to run, by which mandate, and in which boots."""
+
+    job: str
+    attempt: int
+    spec_sha256: str
+    sequence: int
+    boots: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The judged end of an attempt: its cause and the host that explains it."""
 
@@ -111,27 +122,51 @@ def classify(end: HostAttempt) -> Cause:
     return _by_text(end)
 
 
-def judge(hosts: Sequence[Host], *, job: str, attempt: int, boots: Mapping[str, str]) -> Verdict:
+def judge(hosts: Sequence[Host], start: Start) -> Verdict:
     """Pick the cause of an attempt from the ends of its hosts; the best rank wins."""
-    ends = [(classify(host.attempt), host) for host in hosts if ended(host, job, attempt)]
-    ends += [(Cause.REBOOTED, host) for host in hosts if rebooted(host, boots)]
+    ends: list[tuple[Cause, Host, HostAttempt | HostSetup]] = [
+        *((classify(host.attempt), host, host.attempt) for host in hosts if ended(host, start)),
+        *((Cause.REBOOTED, host, host.attempt) for host in hosts if rebooted(host, start)),
+        *((Cause.SETUP, host, host.setup) for host in hosts if host.setup and failed(host, start)),
+    ]
     if not ends:
         return Verdict(Cause.HOST_LOST, None, None, None, "")
-    cause, host = min(ends, key=lambda end: (RANK.index(end[0]), end[1].host))
-    if cause is Cause.SUCCEEDED and any(_told(host, job, attempt) for host in hosts):
+    cause, host, end = min(ends, key=lambda end: (RANK.index(end[0]), end[1].host))
+    if cause is Cause.SUCCEEDED and any(_told(host, start) for host in hosts):
         cause = Cause.DRAINED
-    end = host.attempt
     return Verdict(cause, host.host, end.exit_code, end.signal, end.evidence)
 
 
-def ended(host: Host, job: str, attempt: int) -> bool:
+def is_over(host: Host, start: Start) -> bool:
+    """Nothing of the attempt will run on this host any more."""
+    return ended(host, start) or rebooted(host, start) or failed(host, start)
+
+
+def ended(host: Host, start: Start) -> bool:
     """The attempt is over on this host."""
-    return host.attempt.belongs_to(job, attempt) and host.attempt.ended
+    return _belongs(host, start) and host.attempt.ended
 
 
-def rebooted(host: Host, boots: Mapping[str, str]) -> bool:
+def rebooted(host: Host, start: Start) -> bool:
     """This host is not the boot that was told to start."""
-    return boots.get(str(host.host)) != host.boot
+    return start.boots.get(str(host.host)) != host.boot
+
+
+def failed(host: Host, start: Start) -> bool:
+    """This host cannot start: an agent that came back had to prepare again, and could not."""
+    setup = host.setup
+    return (
+        setup is not None
+        and setup.spec == start.spec_sha256 != host.prepared
+        and host.seen_sequence >= start.sequence
+        and not has_begun(host, start)
+    )
+
+
+def has_begun(host: Host, start: Start) -> bool:
+    """This host runs the attempt, or ran it, or prepares for it once more."""
+    is_at_it = host.alive or host.phase == "preparing" or _belongs(host, start)
+    return host.seen_sequence >= start.sequence and is_at_it
 
 
 def _by_text(end: HostAttempt) -> Cause:
@@ -143,5 +178,9 @@ def _by_text(end: HostAttempt) -> Cause:
     return Cause.ERROR
 
 
-def _told(host: Host, job: str, attempt: int) -> bool:
-    return host.attempt.belongs_to(job, attempt) and host.attempt.told
+def _told(host: Host, start: Start) -> bool:
+    return _belongs(host, start) and host.attempt.told
+
+
+def _belongs(host: Host, start: Start) -> bool:
+    return host.attempt.belongs_to(start.job, start.attempt)

@@ -21,14 +21,22 @@ def judge_gang(now: Situation) -> Situation:
     writer = now.served.writer
     assert writer is not None, "a running job has a writer"
     now = _note_written(now, writer)
-    hosts = now.writers_hosts(writer)
-    over = [host for host in hosts if _is_over(now, host, writer)]
-    now = _end_gang(now, writer, over, len(hosts)) if over else _end_half(now, writer, hosts)
+    start, hosts = start_of(now, writer), now.writers_hosts(writer)
+    over = [host for host in hosts if causes.is_over(host, start)]
+    now = _end_gang(now, start, over, len(hosts)) if over else _end_half(now, start, hosts)
     ending = now.served.ending
     is_late = ending is not None and now.since(ending.since) >= now.policy.judge_s
     if not is_late and (not over or len(over) < len(hosts)):
         return now
-    return _judge(now, writer, hosts)
+    return _judge(now, start, hosts)
+
+
+def start_of(now: Situation, writer: Writer) -> causes.Start:
+    """Say what the writer's hosts were told to run."""
+    job = now.served
+    return causes.Start(
+        job.id, writer.attempt, job.spec_sha256, writer.start_sequence, writer.boots
+    )
 
 
 def _note_written(now: Situation, writer: Writer) -> Situation:
@@ -41,20 +49,14 @@ def _note_written(now: Situation, writer: Writer) -> Situation:
     return now.with_writer(start_written_at=now.now)
 
 
-def _is_over(now: Situation, host: Host, writer: Writer) -> bool:
-    return causes.ended(host, now.served.id, writer.attempt) or causes.rebooted(host, writer.boots)
-
-
-def _end_gang(now: Situation, writer: Writer, over: Sequence[Host], hosts: int) -> Situation:
+def _end_gang(now: Situation, start: causes.Start, over: Sequence[Host], hosts: int) -> Situation:
     """Stop the others at once after a failure, and after a while after a success."""
     if now.served.ending is not None:
         return now
-    bad = [
-        host for host in over if causes.rebooted(host, writer.boots) or not host.attempt.is_clean
-    ]
+    bad = [host for host in over if causes.rebooted(host, start) or not _is_clean(host, start)]
     if bad:
-        why = f"host {bad[0].host} ended"
-        ending = Ending(writer.attempt, now.now, why)
+        why = f"host {bad[0].host} {'could not start' if causes.failed(bad[0], start) else 'ended'}"
+        ending = Ending(start.attempt, now.now, why)
         return now.with_job(ending=ending).note("GangEnding", f"{why}: stopping the others")
     if len(over) == hosts:
         return now
@@ -64,32 +66,38 @@ def _end_gang(now: Situation, writer: Writer, over: Sequence[Host], hosts: int) 
     if now.since(since) < now.spec.finish_grace_s:
         return now
     why = f"{len(over)} of {hosts} hosts finished, the others did not"
-    ending = Ending(writer.attempt, now.now, why, cause=Cause.HANG)
+    ending = Ending(start.attempt, now.now, why, cause=Cause.HANG)
     return now.with_job(ending=ending).note("GangEnding", why)
 
 
-def _end_half(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situation:
-    """A host that speaks and still has not seen the start cannot read its orders."""
-    if now.served.ending is not None or writer.start_written_at is None:
+def _is_clean(host: Host, start: causes.Start) -> bool:
+    return causes.ended(host, start) and host.attempt.is_clean
+
+
+def _end_half(now: Situation, start: causes.Start, hosts: Sequence[Host]) -> Situation:
+    """A host that speaks and still has not begun cannot read its orders, or not obey them."""
+    written_at = now.served.writer.start_written_at if now.served.writer else None
+    if now.served.ending is not None or written_at is None:
         return now
-    late_at = writer.start_written_at + timedelta(seconds=now.policy.start_s)
+    late_at = written_at + timedelta(seconds=now.policy.start_s)
     cut_off = [
         host
         for host in hosts
         if host.received_at is not None
         and min(host.received_at, host.published_at or host.received_at) >= late_at
-        and host.seen_sequence < writer.start_sequence
+        and not causes.has_begun(host, start)
     ]
     if not cut_off:
         return now
-    why = f"host {cut_off[0].host} does not read its orders"
-    ending = Ending(writer.attempt, now.now, why, cause=Cause.CUT_OFF)
+    has_read = cut_off[0].seen_sequence >= start.sequence
+    why = f"host {cut_off[0].host} does not {'start' if has_read else 'read its orders'}"
+    ending = Ending(start.attempt, now.now, why, cause=Cause.CUT_OFF)
     return now.with_job(ending=ending).note("GangEnding", f"{why}: stopping the others")
 
 
-def _judge(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situation:
-    verdict = causes.judge(hosts, job=now.served.id, attempt=writer.attempt, boots=writer.boots)
-    ending = None if _all_succeeded(now, writer, hosts) else now.served.ending
+def _judge(now: Situation, start: causes.Start, hosts: Sequence[Host]) -> Situation:
+    verdict = causes.judge(hosts, start)
+    ending = None if _all_succeeded(now, start, hosts) else now.served.ending
     cause = (ending.cause if ending else None) or verdict.cause
     now = now.with_job(cause=cause, exit_code=verdict.exit_code)
     left = left_by(now, cause)
@@ -109,13 +117,11 @@ def _judge(now: Situation, writer: Writer, hosts: Sequence[Host]) -> Situation:
     return react(now.with_job(evidence=verdict.evidence), cause, _end_text(verdict), left)
 
 
-def _all_succeeded(now: Situation, writer: Writer, hosts: Sequence[Host]) -> bool:
+def _all_succeeded(now: Situation, start: causes.Start, hosts: Sequence[Host]) -> bool:
     """Whoever finished before an order to restart reached them has nothing to go on with."""
     ending = now.served.ending
     return (
-        ending is not None
-        and ending.is_ordered
-        and all(_is_over(now, host, writer) and host.attempt.is_clean for host in hosts)
+        ending is not None and ending.is_ordered and all(_is_clean(host, start) for host in hosts)
     )
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from shared.core.causes import has_begun
+from shared.core.gangs import start_of
 from shared.core.gate import turn_of
 from shared.core.letting_go import is_spared
 from shared.core.situation import Situation
@@ -179,20 +181,15 @@ def _job_waits(now: Situation) -> Iterator[datetime]:
         yield stuck_at
     if job.ending is not None:
         yield job.ending.since + _s(now.policy.judge_s)
-    written_at = now.writer.start_written_at if now.writer and now.runs else None
-    if written_at is not None and not _all_read_the_start(now):
-        yield written_at + _s(now.policy.start_s + now.policy.snapshot_s)
+    writer = now.writer
+    if now.runs and writer is not None and writer.start_written_at is not None:
+        start = start_of(now, writer)
+        if not all(has_begun(host, start) for host in now.writers_hosts(writer)):
+            yield writer.start_written_at + _s(now.policy.start_s + now.policy.snapshot_s)
     if job.finishing_since is not None:
         yield job.finishing_since + _s(now.spec.finish_grace_s)
     if job.stage is Stage.PREPARING and job.prepare_since is not None:
         yield job.prepare_since + _s(now.policy.prepare_s + now.spec.setup_timeout_s)
-
-
-def _all_read_the_start(now: Situation) -> bool:
-    writer = now.writer
-    return writer is not None and all(
-        host.seen_sequence >= writer.start_sequence for host in now.writers_hosts(writer)
-    )
 
 
 def _s(seconds: float) -> timedelta:

@@ -107,7 +107,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "reboots go unnoticed",
         "a boot that is not named is reported, and ends the attempt",
         f"{_CORE}.causes",
-        "return boots.get(str(host.host)) != host.boot",
+        "return start.boots.get(str(host.host)) != host.boot",
         "return False",
     ),
     single(

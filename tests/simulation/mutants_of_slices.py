@@ -25,6 +25,22 @@ SLICES: Final[tuple[Mutant, ...]] = (
         case="tests/unit/core/test_telling.py",
     ),
     single(
+        "a host that cannot start is waited for",
+        "who has read the start and cannot prepare again ends the gang",
+        "shared.core.causes",
+        " or failed(host, start)",
+        "",
+        case="tests/unit/core/test_half_gangs.py",
+    ),
+    single(
+        "to read the start is to begin",
+        "who speaks and has not begun two minutes after the start ends the gang",
+        "shared.core.causes",
+        "    return host.seen_sequence >= start.sequence and is_at_it",
+        "    return host.seen_sequence >= start.sequence",
+        case="tests/unit/core/test_half_gangs.py",
+    ),
+    single(
         "a boot that shall end is prepared",
         "after a restart nothing starts in a boot that was to end",
         "shared.core.work",

@@ -7,11 +7,12 @@ from itertools import combinations
 
 import pytest
 
-from shared.core.causes import _TEXTS, RANK, Cause, classify, judge
-from shared.core.hosts import Host, HostAttempt
+from shared.core.causes import _TEXTS, RANK, Cause, Start, classify, failed, has_begun, judge
+from shared.core.hosts import Host, HostAttempt, HostSetup
 from tests.unit.core.situations import START, host_of, running
 
-JOB, BOOTS = "job", {"0": "boot-0", "1": "boot-1"}
+JOB, BOOTS, SPEC = "job", {"0": "boot-0", "1": "boot-1"}, "a" * 64
+ORDER = Start(JOB, 3, SPEC, 7, BOOTS)
 TEXTS = [(cause, text) for cause, texts in _TEXTS for text in texts]
 
 
@@ -96,7 +97,7 @@ def test_of_two_ends_the_better_rank_explains_the_other(
     ]
     best = min((first, second), key=RANK.index)
 
-    verdict = judge(gang, job=JOB, attempt=3, boots=BOOTS)
+    verdict = judge(gang, ORDER)
 
     assert best is verdict.cause
     assert causes[verdict.host if verdict.host is not None else -1] is best
@@ -106,7 +107,7 @@ def test_of_two_like_ends_the_first_host_speaks() -> None:
     """So that the evidence does not change with the order of documents."""
     gang = [host(1, end(exit_code=7)), host(0, end(exit_code=5))]
 
-    verdict = judge(gang, job=JOB, attempt=3, boots=BOOTS)
+    verdict = judge(gang, ORDER)
 
     assert (0, 5) == (verdict.host, verdict.exit_code)
 
@@ -116,7 +117,7 @@ def test_a_gang_of_which_one_was_told_is_drained_though_all_exited_with_0() -> N
     told = replace(end(exit_code=None), ended_at=None, told=True)
     gang = [host(0, end(exit_code=0)), host(1, told)]
 
-    assert Cause.DRAINED is judge(gang, job=JOB, attempt=3, boots=BOOTS).cause
+    assert Cause.DRAINED is judge(gang, ORDER).cause
 
 
 @pytest.mark.parametrize(
@@ -131,11 +132,76 @@ def test_ends_of_other_attempts_count_for_nothing(other: HostAttempt) -> None:
     """Numbers repeat between jobs, so both are compared."""
     gang = [host(0, end(exit_code=0)), host(1, other)]
 
-    assert Cause.SUCCEEDED is judge(gang, job=JOB, attempt=3, boots=BOOTS).cause
+    assert Cause.SUCCEEDED is judge(gang, ORDER).cause
 
 
 def test_a_gang_of_which_nobody_says_anything_lost_its_hosts() -> None:
     """There is nothing else to say."""
-    verdict = judge([host(0, HostAttempt())], job=JOB, attempt=3, boots=BOOTS)
+    verdict = judge([host(0, HostAttempt())], ORDER)
 
     assert (Cause.HOST_LOST, None) == (verdict.cause, verdict.host)
+
+
+UNSTARTED = HostAttempt("job", 2, ended_at=START, exit_code=0)
+FAILED = {
+    "seen_sequence": 7,
+    "phase": "booted",
+    "prepared": None,
+    "setup": HostSetup(SPEC, exit_code=3, evidence="no such package"),
+}
+
+
+def test_a_host_that_had_to_prepare_again_and_could_not_is_why() -> None:
+    """What stopped the others is its echo."""
+    gang = [host(0, end(signal=15, killed_by="mandate")), host(1, UNSTARTED, **FAILED)]
+
+    verdict = judge(gang, ORDER)
+
+    assert (Cause.SETUP, 1, 3, "no such package") == (
+        verdict.cause,
+        verdict.host,
+        verdict.exit_code,
+        verdict.evidence,
+    )
+
+
+@pytest.mark.parametrize(
+    "changes, has_failed",
+    [
+        pytest.param({}, True, id="it gave up"),
+        pytest.param({"seen_sequence": 6}, False, id="it tries again with the start"),
+        pytest.param({"phase": "preparing"}, False, id="it tries again"),
+        pytest.param({"prepared": SPEC}, False, id="it is prepared by now"),
+        pytest.param({"setup": HostSetup("b" * 64, 3)}, False, id="another setup"),
+        pytest.param({"setup": None}, False, id="none"),
+        pytest.param({"attempt": end(exit_code=0)}, False, id="it ran"),
+        pytest.param({"alive": True}, False, id="it runs"),
+    ],
+)
+def test_a_host_has_failed_when_it_will_not_try_again(
+    changes: dict[str, object], *, has_failed: bool
+) -> None:
+    """Each newer order is one more try."""
+    there = replace(host(1, UNSTARTED, **FAILED), **changes)  # type: ignore[arg-type]
+
+    assert has_failed == failed(there, ORDER)
+
+
+@pytest.mark.parametrize(
+    "changes, expected",
+    [
+        pytest.param({"phase": "prepared"}, False, id="it waits"),
+        pytest.param({"phase": "booted"}, False, id="it will not"),
+        pytest.param({"phase": "preparing"}, True, id="it prepares again"),
+        pytest.param({"alive": True}, True, id="it runs"),
+        pytest.param({"attempt": end(exit_code=0)}, True, id="it ran"),
+        pytest.param({"alive": True, "seen_sequence": 6}, False, id="something else runs"),
+    ],
+)
+def test_a_host_has_begun_when_it_obeys_the_start(
+    changes: dict[str, object], *, expected: bool
+) -> None:
+    """Having read it is not enough."""
+    there = replace(host(1, UNSTARTED, seen_sequence=7), **changes)  # type: ignore[arg-type]
+
+    assert expected == has_begun(there, ORDER)

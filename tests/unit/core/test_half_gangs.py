@@ -1,14 +1,16 @@
-"""A gang of which a host cannot read its orders does not wait for ever."""
+"""A gang of which a host cannot begin does not wait for ever."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from shared.core.causes import Cause
 from shared.core.decide import decide
+from shared.core.hosts import HostSetup
 from shared.core.situation import Situation
 from shared.core.stages import Stage
-from tests.unit.core.situations import later, newest, obeyed, running, settled, speaking
+from tests.unit.core.situations import SHA256, later, newest, obeyed, running, settled, speaking
 
 
 def half() -> Situation:
@@ -80,3 +82,54 @@ def test_nobody_can_have_read_a_start_that_is_not_written() -> None:
     ended = settled(speaking(later(written, start_s()), 1)).served.ending
     assert ended is not None
     assert Cause.CUT_OFF is ended.cause
+
+
+def unstarted(**changes: object) -> Situation:
+    """Let the agent of host 1 come back between its preparation and the start."""
+    now = half()
+    writer = now.served.writer
+    assert writer is not None, "a running job has a writer"
+    return speaking(now, 1, seen_sequence=writer.start_sequence, **{"prepared": None, **changes})
+
+
+def test_a_host_that_has_read_the_start_and_does_not_obey_ends_the_gang() -> None:
+    """Whatever keeps it: the others would wait for it for ever."""
+    now = settled(speaking(later(unstarted(phase="booted"), start_s()), 1))
+
+    assert now.served.ending is not None
+    assert Cause.CUT_OFF is now.served.ending.cause
+    assert "host 1 does not start" == now.served.ending.why
+
+
+def test_a_host_that_prepares_again_is_waited_for() -> None:
+    """Its setup has a time limit of its own."""
+    now = settled(speaking(later(unstarted(phase="preparing"), start_s()), 1))
+
+    assert now.served.ending is None
+
+
+def test_a_host_that_could_not_prepare_again_ends_the_gang_at_once() -> None:
+    """That is a setup that failed, and is tried again like one."""
+    setup = HostSetup(SHA256, exit_code=3, evidence="no such package")
+    now = settled(unstarted(phase="booted", setup=setup))
+    assert now.served.ending is not None
+    assert "host 1 could not start" == now.served.ending.why
+
+    after = decide(obeyed(later(now, now.policy.judge_s)))
+
+    assert (Stage.PREPARING, Cause.SETUP, 1) == (
+        after.served.stage,
+        after.attempts[-1].cause,
+        after.served.spent.setups,
+    )
+    assert (1, 3) == (after.attempts[-1].cause_host, after.attempts[-1].exit_code)
+
+
+def test_somebody_looks_again_when_a_host_has_read_the_start_only() -> None:
+    """Nothing else may happen there any more."""
+    now = decide(unstarted(phase="booted"))
+    written_at = now.served.writer.start_written_at if now.served.writer else None
+    assert written_at is not None
+    assert now.slice.due_at is not None
+
+    assert now.slice.due_at <= written_at + timedelta(seconds=start_s() + now.policy.snapshot_s)
