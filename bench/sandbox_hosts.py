@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox import control, processes
+from tests.sandboxes import QUICK
 
 TARGET_S = 30.0
 TARGET_MIB = 2048.0
@@ -21,15 +22,6 @@ PARENT = f"projects/sandbox/locations/{ZONE}"
 # Says that it is up, and stays as a program does.
 SCRIPT = 'touch "$HOME/up"; exec sleep 3600'
 _LOOK_AGAIN_S = 0.02
-_DELAYS = (
-    "create_operation_s",
-    "creating_s",
-    "waiting_s",
-    "provisioning_s",
-    "boot_s",
-    "delete_s",
-    "suspend_s",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +72,7 @@ def sandbox() -> Iterator[Path]:
     """Run a sandbox without delays of its own for the time of a block."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        control.start(home, settings=dict.fromkeys(_DELAYS, 0.0))
+        control.start(home, settings=dict.fromkeys(QUICK, 0.0))
         try:
             yield home
         finally:

@@ -73,8 +73,7 @@ def lost_for_good(world: World) -> None:
     """Fail a job by a notice, while its command takes all the time it can get."""
     world.run_job(rule="resume", grace_s=600.0)
     world.slices.slow_deletes = True
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     world.hosts[0].notice()
     world.drain()
     assert Stage.FAILED is world.job().stage

@@ -77,13 +77,7 @@ def test_one_loss_with_many_signs_is_told_once(world: World) -> None:
     """The notice, the listing and the suspension."""
     webhooks = told_by(world)
     world.run_job()
-    lost = world.bid.name
-    for host in world.hosts:
-        host.obeys = False
-    world.hosts[0].notice()
-    world.drain()
-    world.slices.preempt(lost)
-    world.tick_until(world.runs_attempt(1))
+    world.lose_with_every_sign()
 
     assert 1 == sum("was preempted" in each for each in webhooks.headlines())
 

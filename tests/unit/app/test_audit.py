@@ -34,8 +34,7 @@ def test_a_loss_in_the_log_is_replaced_without_a_tick(
     """Nobody listed the cloud, no host said a word."""
     world.run_job()
     old, listed = world.bid.name, world.slices.calls["list"]
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     says(world, of_host(world, method))
 
     assert (Stage.RECOVERING, 2) == (world.job().stage, world.slice().generation)
@@ -70,8 +69,7 @@ def test_hosts_that_live_may_save_their_state(world: World) -> None:
     """The delete waits for them, but not for ever."""
     world.run_job(grace_s=600.0)
     old = world.bid.name
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     says(world, of_host(world))
     world.ticks(world.policy.notice_s - 2.0)
     assert old in world.slices.names
@@ -113,8 +111,7 @@ def test_the_log_the_notice_and_the_cloud_tell_of_one_loss(
 ) -> None:
     """Three signs, whichever comes first."""
     world.run_job()
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     entry, old, told = of_host(world), world.bid.name, world.hosts[1]
     signs: Mapping[str, Callable[[], object]] = {
         "log": lambda: says(world, entry),

@@ -21,13 +21,7 @@ def test_a_silent_loss_is_found_by_the_next_tick(world: World) -> None:
 def test_one_loss_makes_one_generation(world: World) -> None:
     """The notice, the listing and the suspension are three signs of one loss."""
     world.run_job()
-    lost = world.bid.name
-    for host in world.hosts:
-        host.obeys = False
-    world.hosts[0].notice()
-    world.drain()
-    world.slices.preempt(lost)
-    world.tick_until(world.runs_attempt(1))
+    world.lose_with_every_sign()
     world.ticks(60.0)
 
     assert 2 == world.slice().generation
@@ -39,8 +33,7 @@ def test_the_next_slice_is_asked_for_before_the_old_one_is_deleted(world: World)
     """The delete waits for the last save, the request waits for nobody."""
     world.run_job()
     old = world.bid.name
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     world.hosts[0].notice()
     world.drain()
 
@@ -63,8 +56,7 @@ def test_a_slice_that_had_notice_is_deleted_at_last_whatever_its_hosts_do(world:
     """A save that takes too long is cut off."""
     world.run_job(grace_s=600.0)
     old = world.bid.name
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     world.hosts[0].notice()
     world.ticks(world.policy.notice_s - 2.0)
     assert old in world.slices.names

@@ -96,8 +96,7 @@ def test_a_mandate_that_cannot_be_written_is_written_when_storage_is_back(world:
 def test_a_write_whose_reply_was_lost_is_not_a_second_mandate(world: World) -> None:
     """Same sequence, same bytes: what is there already need not be written again."""
     world.run_job(grace_s=600.0)
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     world.blobs.plan.fail_next("put", Unavailable("no answer"), after_effect=True)
     world.stop()
     before = world.blobs.get(FIRST)

@@ -34,8 +34,7 @@ def test_a_job_that_is_being_prepared_is_cancelled_at_once(world: World) -> None
 def test_a_running_job_may_save_before_it_is_cancelled(world: World) -> None:
     """While a command takes its grace the job is stopping; then it is killed."""
     world.run_job()
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     world.stop()
     world.ticks(4.0)
     assert Stage.STOPPING is world.job().stage
@@ -51,8 +50,7 @@ def test_a_running_job_may_save_before_it_is_cancelled(world: World) -> None:
 def test_a_kill_gives_no_grace(world: World) -> None:
     """Killed, whatever the command thinks of it."""
     world.run_job(grace_s=600.0)
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     world.stop(kill=True)
 
     assert Stage.CANCELLED is world.job().stage
@@ -61,8 +59,7 @@ def test_a_kill_gives_no_grace(world: World) -> None:
 def test_a_kill_hurries_a_stop(world: World) -> None:
     """Who cannot wait says so."""
     world.run_job(grace_s=600.0)
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     world.stop()
     world.ticks(10.0)
     assert Stage.STOPPING is world.job().stage
@@ -89,8 +86,7 @@ def test_a_job_that_waits_for_its_next_slice_is_cancelled(world: World) -> None:
 def test_a_slice_lost_while_its_job_is_being_stopped_is_not_replaced(world: World) -> None:
     """Cancel wins over a preemption."""
     world.run_job()
-    for host in world.hosts:
-        host.obeys = False
+    world.deafen()
     world.stop()
     world.slices.preempt(world.bid.name)
     world.tick_until(world.stands_at(Stage.CANCELLED))

@@ -224,6 +224,20 @@ class World(Records):
         self.farm.each(lambda host: host.finish(exit_code))
         self.drain()
 
+    def deafen(self) -> None:
+        """Let no host obey its mandate any more."""
+        for host in self.hosts:
+            host.obeys = False
+
+    def lose_with_every_sign(self) -> None:
+        """Take the first slice away, by a notice, in the listing and as suspended; go on."""
+        lost = self.bid.name
+        self.deafen()
+        self.hosts[0].notice()
+        self.drain()
+        self.slices.preempt(lost)
+        self.tick_until(self.runs_attempt(1))
+
     def tick_until_quiet(self) -> None:
         """Wait until all that was decided is done and nothing costs anything."""
         self.tick_until(self.is_quiet, limit_s=600.0, every_s=1.0)
