@@ -1,6 +1,7 @@
 """The real gcloud, pointed at a sandbox as `tpuctl sandbox env` does it.
 
-Skipped where it is not installed, unless ``TPUCTL_TESTS_REQUIRE`` names it, as CI does.
+Skipped where it is not installed, unless ``TPUCTL_TESTS_REQUIRE`` names it, as CI does; the same
+holds for ``sshd``, OpenSSH's server, where a test logs in to hosts.
 """
 
 import json
@@ -14,9 +15,11 @@ from typing import Final
 import pytest
 
 from cli.commands.sandbox_env import variables
+from sandbox import sshd
+from sandbox.access import Access
 
 # Read before a test's own environment hides it.
-_REQUIRED: Final = "gcloud" in os.environ.get("TPUCTL_TESTS_REQUIRE", "").split(",")
+_REQUIRED: Final = os.environ.get("TPUCTL_TESTS_REQUIRE", "").split(",")
 _PATIENCE_S: Final = 60.0
 
 
@@ -59,11 +62,29 @@ class Gcloud:
 def program() -> str:
     """Return where gcloud is, or skip the test; fail it where gcloud is required."""
     found = shutil.which("gcloud")
-    if found is None and _REQUIRED:
+    if found is None and "gcloud" in _REQUIRED:
         pytest.fail("gcloud is required here and is not installed", pytrace=False)
     if found is None:
         pytest.skip("gcloud is not installed (https://cloud.google.com/sdk/docs/install)")
     return found
+
+
+def require_sshd(folder: Path) -> None:
+    """Skip the test where hosts cannot have ssh; fail it where sshd is required."""
+    try:
+        sshd.open_doors(folder, Access(), lambda: 0.0)
+    except sshd.SshUnavailableError as error:
+        if "sshd" in _REQUIRED:
+            pytest.fail(str(error), pytrace=False)
+        pytest.skip(str(error))
+
+
+def make_key(home: Path) -> None:
+    """Make a key where gcloud looks for it: making one takes it a second."""
+    keys = home / ".ssh"
+    keys.mkdir(parents=True)
+    key = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / "google_compute_engine"))
+    subprocess.run(key, check=True, timeout=10)
 
 
 def pointed_at(home: Path, url: str, project: str = "sandbox") -> Gcloud:

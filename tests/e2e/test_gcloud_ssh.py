@@ -1,11 +1,5 @@
-"""`gcloud compute tpus tpu-vm ssh` and `scp`, and what they need of other APIs.
+"""`gcloud compute tpus tpu-vm ssh` and `scp`, and what they need of other APIs."""
 
-Where OpenSSH's server is not installed, the tests that log in are skipped, unless
-``TPUCTL_TESTS_REQUIRE`` names ``sshd``.
-"""
-
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from sandbox import control, sshd
-from sandbox.access import Access, own_user
+from sandbox import control
+from sandbox.access import own_user
 from tests import gclouds
 from tests.gclouds import Gcloud
 from tests.sandboxes import ZONE, Box, eventually, running
@@ -35,8 +29,6 @@ while True:
     (pathlib.Path.home() / "colour").write_bytes(said)
     break
 """
-# Read before a test's own environment hides it.
-_REQUIRED: Final = "sshd" in os.environ.get("TPUCTL_TESTS_REQUIRE", "").split(",")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +55,9 @@ class Desk:
 
 
 def sit_down(box: Box, home: Path) -> Desk:
-    """Make the slice, and a key where gcloud looks for it: making one takes it a second."""
+    """Make the slice and a key."""
     gcloud = gclouds.pointed_at(home, box.url)
-    keys = home / ".ssh"
-    keys.mkdir(parents=True)
-    key = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / "google_compute_engine"))
-    subprocess.run(key, check=True, timeout=10)
+    gclouds.make_key(home)
     box.create_slice("warm", "true")
     return Desk(box, replace(gcloud, environment={**gcloud.environment, "HOME": str(home)}))
 
@@ -87,12 +76,7 @@ def inside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """Give a desk at a sandbox whose hosts let its user in."""
     gclouds.program()
     home = tmp_path_factory.mktemp("inside")
-    try:
-        sshd.open_doors(home / "try", Access(), lambda: 0.0)
-    except sshd.SshUnavailableError as error:
-        if _REQUIRED:
-            pytest.fail(str(error), pytrace=False)
-        pytest.skip(str(error))
+    gclouds.require_sshd(home / "try")
     with running(home / "sandbox", has_ssh=True) as box:
         desk, info = sit_down(box, home), control.find(box.home)
         assert info is not None, "the sandbox is up"
