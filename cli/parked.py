@@ -14,7 +14,7 @@ from shared.ports import Document, Query
 KEY_CHARS: Final = 32
 SHORT_CHARS: Final = 8
 LOOKED_AT_MAX: Final = 500
-_LIST: Final = "tpuctl parked ls"
+LIST: Final = "tpuctl parked ls"
 
 
 def newest(installation: Installation, limit: int) -> list[Document]:
@@ -40,10 +40,10 @@ def find(installation: Installation, begin: str) -> Document:
         return found[0]
     if found:
         keys = ", ".join(key_of(each)[: len(wanted) + 4] for each in found[:3])
-        raise NotFoundError(f"{len(found)} keys begin with {begin!r}: {keys}", next_step=_LIST)
+        raise NotFoundError(f"{len(found)} keys begin with {begin!r}: {keys}", next_step=LIST)
     near = near_names(wanted[:SHORT_CHARS], [key_of(each)[:SHORT_CHARS] for each in documents])
     hint = f"; near: {', '.join(near)}" if near else ""
-    raise NotFoundError(f"no parked message {begin!r}{hint}", next_step=_LIST)
+    raise NotFoundError(f"no parked message {begin!r}{hint}", next_step=LIST)
 
 
 def readable(data: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -10,10 +10,10 @@ import typer
 
 from cli import tables
 from cli.as_json import print_json
-from cli.errors import CliError
-from cli.installation import for_orders, here, say_aside
+from cli.errors import USAGE, CliError
+from cli.installation import Installation, for_orders, here, say_aside
 from cli.orders import give, new_order
-from cli.parked import SHORT_CHARS, find, key_of, newest, readable
+from cli.parked import LIST, LOOKED_AT_MAX, SHORT_CHARS, find, key_of, newest, readable
 from cli.words import AS_JSON, COMMAND_ID
 from shared.core.orders import OrderKind
 from shared.core.parking import Way, advise
@@ -26,6 +26,10 @@ ROWS_MAX: Final = 100
 _INDENT: Final = 12
 KEY = Annotated[
     str, typer.Argument(metavar="KEY", help="As `tpuctl parked ls` shows it, or more of it.")
+]
+
+KEYS = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY]...", help="As `tpuctl parked ls` shows them.")
 ]
 
 app = typer.Typer(no_args_is_help=True, help="Messages that nobody could handle.")
@@ -63,10 +67,39 @@ def show(key: KEY, *, as_json: AS_JSON = False) -> None:
 
 
 @app.command("retry")
-def retry(key: KEY, *, command_id: COMMAND_ID = None) -> None:
-    """Hand a message over again; an order only in the name of whoever gave it."""
+def retry(
+    keys: KEYS = None,
+    *,
+    every: Annotated[
+        bool, typer.Option("--all", help="All that can be sent again and was not yet.")
+    ] = False,
+    command_id: COMMAND_ID = None,
+) -> None:
+    """Hand messages over again; an order only in the name of whoever gave it."""
+    if bool(keys) == every:
+        raise CliError("name one KEY or more, or say --all", next_step=LIST, code=USAGE)
     installation = for_orders()
-    document = find(installation, key)
+    if every:
+        found = [each for each in newest(installation, LOOKED_AT_MAX) if _is_left(each)]
+    else:
+        found = [find(installation, key) for key in keys or ()]
+    if len(found) == 1:
+        typer.echo("\n".join(_hand_over(installation, found[0], command_id)))
+    elif command_id is not None:
+        raise CliError("--command-id names one order: give one KEY", next_step=LIST, code=USAGE)
+    else:
+        _hand_all_over(installation, found)
+
+
+def _is_left(document: Document) -> bool:
+    can_be_sent = advise(str(document.fields["source"])).way is not Way.NONE
+    return can_be_sent and not document.fields.get("retried_at")
+
+
+def _hand_over(
+    installation: Installation, document: Document, command_id: str | None = None
+) -> tuple[str, str]:
+    """Send one again; say what came of it, and the next step.  Raises CliError."""
     source, short = str(document.fields["source"]), key_of(document)[:SHORT_CHARS]
     advice = advise(source)
     if advice.way is Way.NONE:
@@ -76,11 +109,24 @@ def retry(key: KEY, *, command_id: COMMAND_ID = None) -> None:
     order = new_order(OrderKind.PARKED_RETRY, command_id)
     done = give(installation, order, {"key": key_of(document)})
     if advice.way is Way.EVENT:
-        typer.echo(f"{short} is on its way to {advice.topic} again\nnext: tpuctl parked ls")
-    else:
-        about = f" for job {done.number}" if done.number else ""
-        step = f"tpuctl show {done.number}" if done.number else "tpuctl ps"
-        typer.echo(f"{short}: the order{about} was given again and accepted\nnext: {step}")
+        return f"{short} is on its way to {advice.topic} again", f"next: {LIST}"
+    about = f" for job {done.number}" if done.number else ""
+    step = f"tpuctl show {done.number}" if done.number else "tpuctl ps"
+    return f"{short}: the order{about} was given again and accepted", f"next: {step}"
+
+
+def _hand_all_over(installation: Installation, found: Sequence[Document]) -> None:
+    """Send several again; one that is refused keeps none of the others back."""
+    refused = 0
+    for document in found:
+        try:
+            typer.echo(_hand_over(installation, document)[0])
+        except CliError as error:
+            refused += 1
+            say_aside(f"{key_of(document)[:SHORT_CHARS]}: {error}")
+    if refused:
+        raise CliError(f"{refused} of {len(found)} were not handed over", next_step=LIST)
+    typer.echo(f"next: {LIST}" if found else f"nothing is left to hand over\nnext: {LIST}")
 
 
 def _as_fields(document: Document) -> dict[str, Any]:

@@ -202,3 +202,61 @@ def test_a_refused_retry_says_why(tpuctl: Tpuctl, launch: Launch) -> None:
         result.error,
         result.next_step,
     )
+
+
+def test_several_are_handed_over_and_one_that_is_refused_keeps_none_back(
+    tpuctl: Tpuctl, launch: Launch, three: Installed
+) -> None:
+    """Each is an order of its own."""
+    park(three, (other := "d4" * 16), "tpuctl-recovery")
+
+    result = tpuctl("parked", "retry", REPORT, OLD, other)
+
+    assert [OLD, other] == [command["args"]["key"] for command in launch.commands]
+    assert 2 == len({command["id"] for command in launch.commands})
+    assert f"{other[:8]} is on its way to preemptions again" in result.out
+    assert f"{REPORT[:8]}: {REPORT[:8]} of report cannot be sent again" in result.err
+    assert (1, "1 of 3 were not handed over") == (result.code, result.error)
+
+
+def test_all_are_those_that_can_be_sent_and_were_not_yet(
+    tpuctl: Tpuctl, launch: Launch, three: Installed
+) -> None:
+    """Reports come by themselves; what was sent once may still be on its way."""
+    park(three, (other := "d4" * 16), "tpuctl-recovery", created_at=ago(1.0))
+
+    result = tpuctl("parked", "retry", "--all")
+
+    assert [other, OLD] == [command["args"]["key"] for command in launch.commands]
+    assert 0 == result.code
+    assert result.out.endswith("next: tpuctl parked ls\n")
+
+
+@pytest.mark.usefixtures("launch")
+def test_nothing_that_is_left_is_said(tpuctl: Tpuctl) -> None:
+    """And is no failure."""
+    result = tpuctl("parked", "retry", "--all")
+
+    assert (0, "nothing is left to hand over\nnext: tpuctl parked ls\n") == (
+        result.code,
+        result.out,
+    )
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize(
+    "words, error",
+    [
+        ((), "name one KEY or more, or say --all"),
+        ((OLD, "--all"), "name one KEY or more, or say --all"),
+        ((OLD, NEW, "--command-id", "x"), "--command-id names one order: give one KEY"),
+    ],
+)
+def test_what_shall_be_handed_over_is_said_once(
+    tpuctl: Tpuctl, launch: Launch, words: tuple[str, ...], error: str
+) -> None:
+    """Else nothing is."""
+    result = tpuctl("parked", "retry", *words)
+
+    assert (2, error) == (result.code, result.error)
+    assert [] == launch.commands
