@@ -99,24 +99,34 @@ def later(app: App, now: Situation, bid: Bid, text: str, *, grows: bool = True) 
     return Wait(text, now.later(wait_s), tries)
 
 
-def call_up(app: App, at: datetime) -> int:
-    """Wake the first of those that wait, as many as there are places; return how many.
+@dataclass(frozen=True, slots=True)
+class Called:
+    """How many were called up, and why requests are refused, if they are."""
+
+    count: int = 0
+    refusal: str = ""
+
+
+def call_up(app: App, at: datetime) -> Called:
+    """Wake the first of those that wait, as many as there are places.
 
     Idempotent: who was called up twice takes one place.
     """
     most = min(app.limits.creates_per_minute, SLICES_MAX)
     waiting = _line(app.store, most)
-    if not waiting or find_pause(app.store) or rules.stop_of(read_gate(app.store), at):
-        return 0
-    called = waiting[: places_left(app, at)]
+    if not waiting or find_pause(app.store):
+        return Called()
+    gate = read_gate(app.store)
+    refusal = rules.refusal_of(gate, at, app.policy)
+    called = [] if rules.stop_of(gate, at) else waiting[: places_left(app, at)]
     if not called:
-        return 0
+        return Called(refusal=refusal)
     is_all = len(called) == len(waiting) < most
     up_to = EVERYBODY if is_all else str(called[-1].fields["turn"])
     _change(app, lambda gate: rules.call_up(gate, up_to, at))
     wakes = [wake_recovery(str(found.fields["name"]), "its turn") for found in called]
     app.bus.publish(Topic.PREEMPTIONS, [wake.message() for wake in wakes])
-    return len(called)
+    return Called(len(called), refusal)
 
 
 def _stopped(app: App, gate: Gate, now: Situation, bid: Bid) -> Wait | None:

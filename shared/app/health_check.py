@@ -124,9 +124,11 @@ def _due(app: App, tick: _Tick) -> None:
 
 def _call_up(app: App, tick: _Tick) -> None:
     """Let the first of those that wait to be asked for have the places of this minute."""
-    count = call_up(app, tick.at)
-    if count:
-        _log.info("called up %d slices", count)
+    called = call_up(app, tick.at)
+    if called.count:
+        _log.info("called up %d slices", called.count)
+    if called.refusal:
+        tick.troubles["requests"] = f"the cloud refuses all requests for slices: {called.refusal}"
 
 
 def _observe(app: App, tick: _Tick) -> None:

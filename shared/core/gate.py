@@ -83,6 +83,16 @@ def stop_of(gate: Gate, now: datetime) -> Stop | None:
     return gate.stopped if gate.stopped is not None and now < gate.stopped.until else None
 
 
+def refusal_of(gate: Gate, now: datetime, policy: Policy) -> str:
+    """Say why requests are refused, for as long as one stop follows another; "" when they are not.
+
+    Between two stops somebody has to be called up, and to ask.
+    """
+    stop, gap_s = gate.stopped, 2 * policy.tick_s + policy.intent_due_s
+    is_over = stop is None or (now - stop.until).total_seconds() >= gap_s
+    return "" if stop is None or is_over else stop.why
+
+
 def quota_of(gate: Gate, need: Need, zone: str, now: datetime) -> Stop | None:
     """Return what stops those who need as much in a zone, if anything does."""
     stop = gate.quotas.get(quota_key(need, zone))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from shared.app.troubles import TROUBLES
 from shared.core.policy import EMBEDDED
 from shared.core.slices import BidStage
 from shared.core.stages import Stage
@@ -181,6 +182,34 @@ def test_too_many_requests_stop_everybody_for_a_while(calm: World) -> None:
     assert sorted(names) == sorted(watched.names[1:])
     waited = watched.asked[1][0] - watched.asked[0][0]
     assert waited >= timedelta(seconds=calm.policy.intent_due_s)
+
+
+def test_refusals_that_go_on_are_told_and_so_is_their_end(calm: World) -> None:
+    """Nobody gets a slice meanwhile, and no zone is to blame."""
+    watched = Watched(calm, creates_per_minute=60)
+    watched.fail(RateLimited("qps/create per minute"), count=1000)
+    watched.submit(2)
+    calm.ticks(calm.policy.degraded_s + 10.0)
+    known = calm.fields(TROUBLES)["known"]
+    assert isinstance(known, dict)
+    assert ["requests"] == list(known)
+    told = "the cloud refuses all requests for slices: qps/create per minute"
+    assert told == known["requests"]["text"]
+    assert known["requests"]["told_at"] is not None
+
+    watched.fail(RateLimited("qps/create per minute"), count=0)
+    calm.tick_until(lambda: not calm.fields(TROUBLES)["known"])
+    assert len(watched.names) > 2
+
+
+def test_one_refusal_is_no_news(calm: World) -> None:
+    """It is over before anybody could do anything, however long others wait for their turn."""
+    watched = Watched(calm, creates_per_minute=2)
+    watched.fail(RateLimited("qps/create per minute"))
+    watched.submit(5)
+    calm.ticks(calm.policy.degraded_s + 10.0)
+
+    assert {} == calm.fields(TROUBLES)["known"]
 
 
 def test_a_quota_stops_its_zone_and_no_other(calm: World) -> None:
