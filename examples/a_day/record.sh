@@ -32,6 +32,9 @@ sys.exit(not (job["attempt"] >= int(sys.argv[1]) and job["stage"] == "running" a
   return 1
 }
 
+# Who uses gcloud's ssh has a key.
+mkdir "$work/.ssh"
+ssh-keygen -q -t ed25519 -N "" -f "$work/.ssh/google_compute_engine"
 mkdir "$work/digits" && cd "$work/digits"
 cp "$example/train.py" .
 sed -i 's/^import numpy.*/&\nimport mytools/' train.py
