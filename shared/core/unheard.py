@@ -18,9 +18,12 @@ def unheard(now: Situation) -> frozenset[int]:
 
 
 def _unheard_of(now: Situation, current: Generation, bid: Bid) -> Iterator[int]:
-    """Who stopped speaking, once a bid is claimed; who never did, once all should have booted."""
+    """Who stopped speaking; who never did, once all should have booted.
+
+    A bid that nobody claimed yet may be claimed, and judged, in one decision.
+    """
     hosts = now.hosts_of(current, bid.id)
-    if bid.id == current.claimed:
+    if current.claimed in {"", bid.id}:
         for host in hosts:
             heard_at = host.received_at
             if heard_at is None or now.since(heard_at) >= now.policy.silent_host_s:

@@ -41,6 +41,16 @@ def test_whoever_never_spoke_is_unheard_once_all_should_have_booted() -> None:
     assert frozenset({1}) == unheard(later(now, now.policy.boot_s))
 
 
+def test_whoever_fell_silent_before_the_claim_is_unheard() -> None:
+    """The last boot, the claim and the judgement may be one decision."""
+    now = replace(booted(granted(settled(submitted()))), can_judge_silence=True)
+    silent = later(now, now.policy.silent_slice_s)
+
+    assert frozenset({0, 1}) == unheard(silent)
+    assert View.READY is verdict_after(replace(silent, has_listened=not unheard(silent)))
+    assert View.LOST is verdict_after(silent)
+
+
 def test_no_silence_counts_before_somebody_listened() -> None:
     """Neither while it runs, nor while it prepares, nor while it boots."""
     running_ = replace(running(), can_judge_silence=True)
