@@ -88,34 +88,13 @@ def tree_of(
     ``endpoints`` lists its node's hosts; ``slices`` is there where the node is one of several;
     ``shared`` is the metadata of the project.
     """
-    project = node.name.split("/")[1]
-    account = {"aliases": "default", "email": email_of(project), "scopes": SCOPE}
-    is_spot = node.spec.tier is Tier.SPOT
-    instance: dict[str, Tree | str] = {
-        "attributes": _attributes(host, node, endpoints, slices),
-        "hostname": f"{host.hostname}.{zone_of(node.name)}.c.{project}.internal",
-        "id": str(host.id),
-        "maintenance-event": host.maintenance_event,
-        "name": host.hostname,
-        "network-interfaces": {"0": {"ip": host.ip}},
-        "preempted": "TRUE" if host.is_preempted else "FALSE",
-        "scheduling": {
-            "automatic-restart": "FALSE",
-            "on-host-maintenance": "TERMINATE",
-            "preemptible": "TRUE" if is_spot else "FALSE",
-        },
-        "service-accounts": {SERVICE_ACCOUNT: account, email_of(project): account},
-        "zone": f"projects/0/zones/{zone_of(node.name)}",
-    }
-    if host.upcoming_maintenance is not None:
-        instance["upcoming-maintenance"] = host.upcoming_maintenance
     return {
         guest_attributes.PLACE: guest_attributes.tree_of(host.guest_attributes),
-        "instance": instance,
+        "instance": _instance(host, node, _attributes(host, node, endpoints, slices)),
         "project": {
             "attributes": Attributes(shared),
             "numeric-project-id": "0",
-            "project-id": project,
+            "project-id": node.name.split("/")[1],
         },
     }
 
@@ -140,6 +119,30 @@ def show(place: Tree | str, *, recursive: bool, alt: str) -> View:
         text, content_type = place, "application/text"
     etag = hashlib.sha256(json.dumps(place, sort_keys=True).encode()).hexdigest()[:16]
     return View(text, content_type, etag)
+
+
+def _instance(host: Host, node: Node, attributes: Attributes) -> Tree:
+    project = node.name.split("/")[1]
+    account = {"aliases": "default", "email": email_of(project), "scopes": SCOPE}
+    instance: dict[str, Tree | str] = {
+        "attributes": attributes,
+        "hostname": f"{host.hostname}.{zone_of(node.name)}.c.{project}.internal",
+        "id": str(host.id),
+        "maintenance-event": host.maintenance_event,
+        "name": host.hostname,
+        "network-interfaces": {"0": {"ip": host.ip}},
+        "preempted": "TRUE" if host.is_preempted else "FALSE",
+        "scheduling": {
+            "automatic-restart": "FALSE",
+            "on-host-maintenance": "TERMINATE",
+            "preemptible": "TRUE" if node.spec.tier is Tier.SPOT else "FALSE",
+        },
+        "service-accounts": {SERVICE_ACCOUNT: account, email_of(project): account},
+        "zone": f"projects/0/zones/{zone_of(node.name)}",
+    }
+    if host.upcoming_maintenance is not None:
+        instance["upcoming-maintenance"] = host.upcoming_maintenance
+    return instance
 
 
 def _attributes(host: Host, node: Node, endpoints: str, slices: Slices | None) -> Attributes:
