@@ -58,9 +58,11 @@ def load(app: App, name: str) -> Loaded | None:
         now=now,
         world=world(app),
         job_spec=parsed(job) if job else None,
-        can_judge_silence=can_judge(app, slice_, hosts, now),
     )
-    return Loaded(replace(situation, has_listened=not unheard(situation)), tokens)
+    is_silent = bool(unheard(situation))
+    can = can_judge(app, now, is_somebody_silent=is_silent)
+    situation = replace(situation, can_judge_silence=can, has_listened=not is_silent)
+    return Loaded(situation, tokens)
 
 
 def load_job(

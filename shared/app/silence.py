@@ -29,12 +29,14 @@ SILENT_MIN = 3
 _log = get("silence")
 
 
-def can_judge(app: App, slice_: Slice, hosts: Sequence[Host], now: datetime) -> bool:
-    """Reports come through, have done so for a while, and most others are heard."""
+def can_judge(app: App, now: datetime, *, is_somebody_silent: bool) -> bool:
+    """Reports come through, have done so for a while, and most others are heard.
+
+    Who is heard is asked only where somebody is silent.
+    """
     if not _are_canaries_fresh(app, now):
         return False
-    mine = _serving(slice_, hosts)
-    return not _silent(mine, now, app.policy.silent_host_s) or not _are_most_silent(app, now)
+    return not is_somebody_silent or not _are_most_silent(app, now)
 
 
 def canary_gap(app: App) -> timedelta:

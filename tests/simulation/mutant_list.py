@@ -307,7 +307,7 @@ SINGLES: Final[tuple[Mutant, ...]] = (
         "mass silence is judged",
         "when most hosts are silent together, nobody is fenced",
         f"{_APP}.silence",
-        "not _silent(mine, now, app.policy.silent_host_s) or not _are_most_silent(app, now)",
+        "not is_somebody_silent or not _are_most_silent(app, now)",
         "True",
         case="tests/unit/app/test_silence.py",
     ),

@@ -5,13 +5,14 @@ import json
 import pytest
 from pytest_mock import MockerFixture
 
+from shared.app.load import load
 from shared.app.messages import wake_launch
 from shared.app.silence import SILENCE
 from shared.app.troubles import TROUBLES
 from shared.core.causes import Cause
 from shared.core.stages import Stage
 from shared.errors import Unavailable
-from shared.ports import Delivery
+from shared.ports import Delivery, Replace
 from shared.topology import Topic
 from tests.agents import forged
 from tests.unit.app.records import JOB
@@ -116,6 +117,27 @@ def test_when_most_hosts_are_silent_together_nobody_is_given_up(world: World) ->
     world.ticks(world.policy.silent_slice_s + 20.0)
 
     assert [1, 1] == [world.slice(job).generation for job in (JOB, OTHER_JOB)]
+
+
+def test_mass_silence_holds_before_a_slice_is_claimed_too(world: World) -> None:
+    """The last boot, the claim and the judgement may be one decision."""
+    world.run_job("job000000003", name="third")
+    two_jobs(world)
+    for host in world.farm.living:
+        host.is_mute = True
+    world.ticks(world.policy.silent_host_s + 1.0)
+    path = f"slices/{world.slice().name}"
+    document = world.store.get(path)
+    assert document is not None
+    generations = document.fields["generations"]
+    assert isinstance(generations, list)
+    unclaimed = {**document.fields, "generations": [{**generations[0], "claimed": ""}]}
+    world.store.commit([Replace(path, unclaimed, document.token)])
+
+    loaded = load(world.app, world.slice().name)
+
+    assert loaded is not None
+    assert not loaded.situation.can_judge_silence
 
 
 def test_mass_silence_is_told_when_it_lasts_and_when_it_is_over(world: World) -> None:
