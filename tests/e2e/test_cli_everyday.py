@@ -101,18 +101,18 @@ def running(desk: Desk) -> str:
 @pytest.fixture(scope="module")
 def finished(desk: Desk) -> str:
     """Have a job that is over, and its slice gone."""
-    number = desk.run("--name", "short", "--env", "STEPS=3", "--hold", "0")
+    number = desk.run("--name", "short", "--env", "STEPS=3", "--hold", "0", "lr=0.2")
     desk.until(number, "succeeded")
     until(lambda: not _slice(desk, number).live)
     return number
 
 
-def test_a_folder_s_file_and_one_value_are_enough(desk: Desk, running: str) -> None:
+def test_a_folder_s_file_and_one_value_are_enough(desk: Desk, finished: str) -> None:
     """From a folder below it; the code is the folder's."""
     words = ["python", "-u", "train.py", "--lr=0.2"]
 
-    assert words == desk.job(running).spec["command"]
-    until(lambda: "[h0] --lr=0.2" in desk.type("logs", running).splitlines())
+    assert words == desk.job(finished).spec["command"]
+    assert "[h0] --lr=0.2" in desk.type("logs", finished).splitlines()
 
 
 def test_logs_are_read_by_time_by_host_and_after_the_slice_is_gone(

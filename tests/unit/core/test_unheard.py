@@ -37,8 +37,8 @@ def test_whoever_never_spoke_is_unheard_once_all_should_have_booted() -> None:
     """Before that it may still boot."""
     now = half_booted()
 
-    assert frozenset() == unheard(later(now, now.policy.boot_s / 2))
-    assert frozenset({1}) == unheard(later(now, now.policy.boot_s))
+    assert frozenset() == unheard(speaking(later(now, now.policy.boot_s / 2), 0))
+    assert frozenset({1}) == unheard(speaking(later(now, now.policy.boot_s), 0))
 
 
 def test_whoever_fell_silent_before_the_claim_is_unheard() -> None:
