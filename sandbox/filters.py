@@ -22,6 +22,7 @@ _COMPARISON: Final = re.compile(
     r"(?P<path>[A-Za-z_][\w./-]*)\s*(?P<sign>!=|<=|>=|=|:|<|>)\s*"
     r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s"()]+))'
 )
+_DEPTH_MAX: Final = 50
 _ORDER: Final = re.compile(r"(?P<path>[A-Za-z_][\w.]*)(?P<desc>\s+desc)?")
 
 
@@ -57,6 +58,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.rest = text
+        self._depth = 0
 
     def all_of(self) -> Keep:
         """Read until the end, or a closing parenthesis: everything has to hold."""
@@ -78,10 +80,10 @@ class _Reader:
 
     def _term(self) -> Keep:
         if self._take(r"NOT\b|-"):
-            kept = self._term()
+            kept = self._inside(self._term)
             return lambda shown: not kept(shown)
         if self._take(r"\("):
-            keep = self.all_of()
+            keep = self._inside(self.all_of)
             if not self._take(r"\)"):
                 raise self.refusal()
             return keep
@@ -89,6 +91,14 @@ class _Reader:
         if term is None:
             raise self.refusal()
         return lambda shown: _holds(term, shown)
+
+    def _inside(self, read: Callable[[], Keep]) -> Keep:
+        self._depth += 1
+        if self._depth > _DEPTH_MAX:
+            raise self.refusal()
+        keep = read()
+        self._depth -= 1
+        return keep
 
     def _take(self, what: str | re.Pattern[str]) -> re.Match[str] | None:
         found = re.match(what, self.rest)

@@ -43,6 +43,8 @@ ROWS: dict[str, JsonObject] = {
         ("type=v4-8 OR type=v4-32", False),
         ("NOT (type=v4-8 OR type=v4-16)", False),
         ("(type=v4-16 done=true) OR type=x", True),
+        (" ".join(["(type=v4-16)"] * 100), True),
+        ("(" * 50 + "type=v4-16" + ")" * 50, True),
     ],
 )
 def test_filter_compares_fields(text: str, *, expected: bool) -> None:
@@ -77,6 +79,8 @@ def test_or_binds_tighter_than_and(text: str, *, expected: bool) -> None:
         "OR a=b",
         "NOT",
         "a=b AND",
+        "(" * 5000,
+        "-" * 5000,
     ],
 )
 def test_filter_that_is_not_understood_is_refused(text: str) -> None:
