@@ -54,10 +54,12 @@ def environment_in(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def local(folder: Path, shell: Shell) -> Iterator[None]:
+def local(folder: Path, shell: Shell, *, has_ssh: bool = False) -> Iterator[None]:
     """Have the control plane and a quick simulated cloud up, for a shell whose home is there."""
     config = folder / "cloud.json"
     config.write_text(json.dumps(QUICK))
+    if has_ssh:
+        shell.type("sandbox", "up", "--ssh", "--config", str(config))
     shell.type("local", "up", "--sandbox-config", str(config))
     yield
     shell.type("local", "down")

@@ -1,24 +1,19 @@
 """A TPU that others made gets its agent by the command that `slice adopt` prints, as it stands."""
 
-import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from sandbox import control
 from tests import gclouds
 from tests.gclouds import Gcloud
-from tests.sandboxes import QUICK, ZONE
-from tests.terminals import Terminal, environment_in
+from tests.sandboxes import ZONE
+from tests.terminals import Terminal, environment_in, local
 
 pytestmark = pytest.mark.slow
-
-_PATIENCE_S: Final = 60.0
 
 
 @pytest.fixture
@@ -28,14 +23,8 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     gclouds.require_sshd(tmp_path / "try")
     gclouds.make_key(tmp_path)
     terminal = Terminal({**environment_in(tmp_path), "HOME": str(tmp_path)})
-    config = tmp_path / "cloud.json"
-    config.write_text(json.dumps(QUICK))
-    terminal.type("sandbox", "up", "--ssh", "--config", str(config))
-    try:
-        terminal.type("local", "up")
+    with local(tmp_path, terminal, has_ssh=True):
         yield terminal
-    finally:
-        terminal.type("local", "down")
 
 
 def test_the_printed_command_brings_the_agent_to_every_host(
@@ -66,14 +55,7 @@ def type_line(terminal: Terminal, gcloud: Gcloud, line: str, port: int) -> str:
     """Type a line of gcloud's in a shell; ssh is told of a port that is not its own."""
     line = line.replace("--worker=all", f"--worker=all --ssh-flag='-p {port}'")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", line],
-        env={**gcloud.environment, **terminal.environment, "PATH": path},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_PATIENCE_S,
-        check=False,
-    )
-    assert 0 == done.returncode, done.stderr
-    return done.stdout
+    shell = Gcloud("bash", {**gcloud.environment, **terminal.environment, "PATH": path})
+    said = shell.run("-c", line)
+    assert 0 == said.code, said.err
+    return said.out
