@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import sqlite3
@@ -61,7 +62,9 @@ def places(installation: Installation, work: Work, heard: Heard) -> Iterator[tup
         name = path.relative_to(home).as_posix()
         if name.startswith(LEFT_OUT):
             continue
-        yield kind_of(name), path.read_bytes().decode("utf-8", "replace")
+        # Versions of objects are written anew all the time: one that was replaced is gone.
+        with contextlib.suppress(FileNotFoundError):
+            yield kind_of(name), path.read_bytes().decode("utf-8", "replace")
     yield from documents(home / "state.db")
     yield "calls to the cloud", json.dumps(installation.calls())
     yield "webhook", json.dumps([each.decode() for each in heard.bodies])
