@@ -6,7 +6,10 @@ A space and ``AND`` mean the same; ``OR`` binds tighter than both, as theirs doe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Final
 
 from sandbox.errors import bad_field
@@ -17,11 +20,14 @@ if TYPE_CHECKING:
     from sandbox.errors import JsonObject
 
 Keep = Callable[["JsonObject"], bool]
+Rank = tuple[int, float, str]
 
 _COMPARISON: Final = re.compile(
     r"(?P<path>[A-Za-z_][\w./-]*)\s*(?P<sign>!=|<=|>=|=|:|<|>)\s*"
     r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<bare>[^\s"()]+))'
 )
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_ORDERS: Final[Mapping[str, Callable[[Rank, Rank], bool]]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
 _DEPTH_MAX: Final = 50
 _ORDER: Final = re.compile(r"(?P<path>[A-Za-z_][\w.]*)(?P<desc>\s+desc)?")
 
@@ -48,9 +54,14 @@ def ordered(text: str, names: Iterable[str], show: Callable[[str], JsonObject]) 
         if key is None:
             raise bad_field("order_by", f"Invalid order_by: '{text}'.")
         path = key["path"]
-        value_of = {name: str(_value(show(name), path) or "") for name in found}
-        found.sort(key=value_of.__getitem__, reverse=bool(key["desc"]))
+        rank_of = {name: _rank_of(_value(show(name), path)) for name in found}
+        found.sort(key=rank_of.__getitem__, reverse=bool(key["desc"]))
     return found
+
+
+def _rank_of(value: object) -> Rank:
+    """Rank a field; one that is not there stands before all."""
+    return (-1, 0.0, "") if value is None else _rank(str(value))
 
 
 class _Reader:
@@ -120,17 +131,22 @@ def _value(shown: JsonObject, path: str) -> object:
 
 
 def _compares(sign: str, value: object, wanted: str) -> bool:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
     if value is None:
         return sign == "!="
+    text = str(value).lower() if isinstance(value, bool) else str(value)
     if sign == ":":
         has = wanted in value if isinstance(value, dict | list) else wanted in text
         return bool(value) if wanted == "*" else has
-    return {
-        "=": text == wanted,
-        "!=": text != wanted,
-        "<": text < wanted,
-        "<=": text <= wanted,
-        ">": text > wanted,
-        ">=": text >= wanted,
-    }[sign]
+    if sign in {"=", "!="}:
+        return (text == wanted) == (sign == "=")
+    return _ORDERS[sign](_rank(text), _rank(wanted))
+
+
+def _rank(text: str) -> Rank:
+    """Say what stands before what: numbers (int64 is text in JSON), then moments, then text."""
+    if _NUMBER.fullmatch(text):
+        return 0, float(text), ""
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(text)
+        return 1, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp(), ""
+    return 2, 0.0, text

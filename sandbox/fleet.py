@@ -25,6 +25,7 @@ from sandbox.resources import Host, Power
 if TYPE_CHECKING:
     from sandbox.cloud import Cloud
     from sandbox.identity import Identity
+    from sandbox.settings import Settings
     from sandbox.sshd import Doors
 
 # A machine ends all of its processes within milliseconds; one that does not is broken.
@@ -98,6 +99,7 @@ class Fleet:
             if left.name not in kept:
                 self._discard(left.name)
         self._kept = set(kept)
+        self._boots = 0
         processes.adopt_orphans()
 
     def pid_of(self, host: str) -> int | None:
@@ -131,7 +133,7 @@ class Fleet:
         """Start every host that should run and does not."""
         for host in cloud.hosts.values():
             if host.power is Power.ON and host.name not in self._machines:
-                self._start(host)
+                self._start(host, cloud.settings)
 
     def close(self) -> None:
         """End all machines and stop all metadata servers."""
@@ -151,7 +153,7 @@ class Fleet:
         self._end_orphans()
         return True
 
-    def _start(self, host: Host) -> None:
+    def _start(self, host: Host, settings: Settings) -> None:
         directory = self.directory_of(host.name)
         shutil.rmtree(directory / "tmp", ignore_errors=True)
         for part in ("home", "opt", "tmp"):
@@ -166,11 +168,11 @@ class Fleet:
             console.flush()
             process = subprocess.Popen(
                 [
-                    sys.executable,
-                    "-m",
-                    "sandbox.machine",
-                    str(directory),
+                    *(sys.executable, "-m", "sandbox.machine", str(directory)),
                     f"--sandbox={os.getpid()}",
+                    f"--cores={settings.host_cores}",
+                    f"--seat={self._boots}",
+                    f"--memory-mib={settings.host_memory_mib}",
                 ],
                 cwd=_PROJECT,
                 env=self._environment(host),
@@ -179,6 +181,7 @@ class Fleet:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        self._boots += 1
         machine = self._machines[host.name] = Machine(host.name, host.boot_id, process)
         threading.Thread(target=self._watch, args=(machine,), daemon=True).start()
 

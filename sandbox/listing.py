@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from functools import cache
 from typing import TYPE_CHECKING
 
 from sandbox.errors import bad_field
@@ -52,6 +53,7 @@ def paged(
     ask: Ask, collection: str, names: Sequence[str], show: Callable[[str], JsonObject]
 ) -> JsonObject:
     """Answer the page that is asked for, of those that the filter lets through."""
+    show = cache(show)
     if ask.params.get("filter"):
         keep = filter_of(ask.params["filter"])
         names = [name for name in names if keep(show(name))]

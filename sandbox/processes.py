@@ -19,7 +19,7 @@ from pathlib import Path
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
-_IS_LINUX = sys.platform.startswith("linux")
+IS_LINUX = sys.platform.startswith("linux")
 _LOOK_AGAIN_S = 0.002
 _PS_S = 30.0
 
@@ -43,7 +43,7 @@ def signal_on_parent_death(number: signal.Signals) -> None:
 
 def start_time(pid: int) -> str | None:
     """Return a text that tells this process from a later one of the same number, or None."""
-    if _IS_LINUX:
+    if IS_LINUX:
         try:
             text = Path(f"/proc/{pid}/stat").read_text("utf-8")
         except OSError:
@@ -104,7 +104,7 @@ def end_descendants(root: int, *, spare: Collection[int] = ()) -> list[int]:
 
 def end_strays(mark: str) -> list[int]:
     """Kill all processes with a variable that begins so (Linux); return which they were."""
-    strays = [pid for pid in _with_variable(mark) if pid != os.getpid()] if _IS_LINUX else []
+    strays = [pid for pid in _with_variable(mark) if pid != os.getpid()] if IS_LINUX else []
     for pid in strays:
         _send(pid, signal.SIGKILL)
     while any(start_time(pid) for pid in strays):
@@ -131,7 +131,7 @@ def _send(pid: int, number: signal.Signals) -> None:
 
 
 def _prctl(option: int, value: int) -> None:
-    if _IS_LINUX:
+    if IS_LINUX:
         import ctypes
 
         ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
@@ -150,7 +150,7 @@ def _with_variable(mark: str) -> list[int]:
 
 
 def _list_processes() -> list[_Process]:
-    return _list_by_proc() if _IS_LINUX else _list_by_ps()
+    return _list_by_proc() if IS_LINUX else _list_by_ps()
 
 
 def _list_by_proc() -> list[_Process]:

@@ -66,6 +66,12 @@ class Settings(BaseModel):
     """From PROVISIONING to ACTIVE.  Really: one to ten minutes."""
     ready_lag_s: Seconds = 0.0
     """From ACTIVE to the nodes being READY: they are not the same."""
+    host_cores: Annotated[int, Field(ge=0, le=1024)] = 0
+    """Cores of this machine that one host may use, from its next boot on; 0: all (Linux)."""
+    host_memory_mib: Annotated[int, Field(ge=0, le=1 << 20)] = 0
+    """Memory that all processes of one host may hold, from its next boot on, before the largest
+    is killed; 0: as much as there is (Linux).
+    """
     boot_s: Seconds = 0.3
     """From power-on to the startup script."""
     delete_s: Seconds = 0.5

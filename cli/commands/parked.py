@@ -104,7 +104,8 @@ def _hand_over(
     advice = advise(source)
     if advice.way is Way.NONE:
         raise CliError(
-            f"{short} of {source} cannot be sent again: {advice.text}", next_step="nothing is to do"
+            f"a message of {source} cannot be sent again: {advice.text}",
+            next_step="nothing is to do",
         )
     order = new_order(OrderKind.PARKED_RETRY, command_id)
     done = give(installation, order, {"key": key_of(document)})

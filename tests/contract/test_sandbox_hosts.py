@@ -1,8 +1,11 @@
 """Hosts as process trees: everything of a host dies with it, and nothing outlives the sandbox."""
 
 import os
+import re
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +25,18 @@ trap '' TERM
 while true; do sleep 1; done
 """
 PROCESSES = 4
+# Starts a process that takes too much, and outlives it.
+HUNGRY = """#!/usr/bin/env python3
+import os, subprocess, sys
+from pathlib import Path
+eat = "import signal; held = b'x' * 2**29; signal.pause()"
+child = subprocess.Popen([sys.executable, "-c", eat])
+code = child.wait()
+said = Path(os.environ["HOME"], "said")
+cores = "+".join(str(core) for core in sorted(os.sched_getaffinity(0)))
+said.with_suffix(".draft").write_text(f"{cores} {child.pid} {code}")
+said.with_suffix(".draft").rename(said)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +60,11 @@ def nest(box: Box, host: str, boots: int = 1) -> list[int]:
 def first_pid(box: Box, host: str) -> int:
     """Return the first process of a host."""
     return int(str((box.host(host) or {})["pid"]))
+
+
+def what_it_said(box: Box, host: str) -> str:
+    """Return what a host wrote down, once it has."""
+    return eventually(lambda: box.host_file(host, "said"))
 
 
 def alive(pids: list[int]) -> list[int]:
@@ -103,6 +123,24 @@ def test_reboot_ends_everything_and_runs_the_startup_script_again(box: Box) -> N
     assert after == alive(after)
     assert 2 == len(set((box.host_file("reboot-w-0", "boots") or "").split()))
     assert "0\n0\n" == box.host_file("reboot-w-0", "leftovers")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no limits")
+def test_hosts_keep_to_their_share(tmp_path: Path) -> None:
+    """One core each, not the same; what takes too much memory is killed, and nothing else."""
+    with running(tmp_path, host_cores=1, host_memory_mib=256) as box:
+        box.create_slice("share", HUNGRY)
+
+        said = [what_it_said(box, f"share-w-{n}") for n in (0, 1)]
+
+        killed = [
+            re.search(r"Killed process ([0-9]+)", box.console(f"share-w-{n}")) for n in (0, 1)
+        ]
+    cores, victims, codes = zip(*(each.split() for each in said), strict=True)
+    assert {"-9"} == set(codes)
+    assert victims == tuple(each and each[1] for each in killed)
+    assert min(2, len(os.sched_getaffinity(0))) == len(set(cores))
+    assert all(each.isdecimal() for each in cores)
 
 
 def test_startup_script_sees_a_vms_environment_only(box: Box) -> None:

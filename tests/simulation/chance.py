@@ -75,6 +75,7 @@ class Fault(StrEnum):
     RESTARTS = "owners who have hosts rebooted"
     REMAKES = "owners who have slices made again"
     OWN_SLICES = "slices of their own, kept or not, with jobs on them"
+    ADOPTIONS = "nodes of other people that owners adopt, and that may vanish at any time"
 
 
 class Chance:

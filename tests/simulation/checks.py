@@ -19,10 +19,12 @@ from shared.ports import Create, Document, Replace, Write
 from tests.simulation.chance import Fault
 from tests.simulation.claims import Violation, claim
 from tests.simulation.history import History
+from tests.simulation.lent_checks import LentChecks
 from tests.simulation.onward import Onward
 
 if TYPE_CHECKING:
     from shared.core.cloud import BidRequest
+    from tests.simulation.cloud import Request
     from tests.simulation.hosts import Host
     from tests.simulation.programs import Gang
     from tests.simulation.storage import Key
@@ -45,6 +47,7 @@ class Checks:
     def __init__(self, world: World) -> None:
         self._world = world
         self.history, self.onward = History(), Onward(world)
+        self.lent = LentChecks(world.store)
         self._decided: set[str] = set()
 
     # --- Commits --------------------------------------------------------------------------------
@@ -132,10 +135,12 @@ class Checks:
         name = new["name"]
         self._decided |= {bid["name"] for each in new["generations"] for bid in each["bids"]}
         if old is None or old["uid"] != new["uid"]:
+            self.lent.adopted(new)
             claim(old is None or not old["live"], f"{name} was made again while it was there")
             return
         claim(new["revision"] == old["revision"] + 1, f"{name}: a commit was lost or done twice")
         claim(new["generation"] - old["generation"] in {0, 1}, f"{name}: generations grow by one")
+        self.lent.changed(new)
         before = {each["number"]: each for each in old["generations"]}
         if new["generation"] > old["generation"] and old["generations"]:
             last = next((g for g in new["generations"] if g["number"] == old["generation"]), None)
@@ -157,7 +162,7 @@ class Checks:
         for bid in after:
             is_new = bid["verdict"] == View.LOST and known.get(bid["id"]) != View.LOST
             if is_new and bid["lost_cause"] in _GONE:
-                held = self._world.cloud.requests.get(bid["name"])
+                held = self._held_of(bid)
                 is_true = held is None or not held.is_well
                 claim(is_true, f"{bid['name']} is well and said to be {bid['lost_cause']}")
             if is_new and bid["lost_cause"] == Cause.HOST_LOST:
@@ -165,16 +170,22 @@ class Checks:
 
     def _silence(self, bid: Any) -> None:
         """Whoever can still be heard in storage was listened to."""
-        held = self._world.cloud.requests.get(bid["name"])
+        held = self._held_of(bid)
         named = _SILENT.match(bid["detail"])
         if held is None or named is None:
             return
         has_zombies = Fault.ZOMBIES in self._world.chance.faults
         slack_s = LATEST_S if has_zombies else LATE_S
-        for number in map(int, named[1].split(", ")):
-            host = held.hosts[number]
-            is_readable = host.is_readable(slack_s)
-            claim(not is_readable, f"host {number} of {bid['name']} was given up unheard")
+        given_up = set(map(int, named[1].split(", ")))
+        for host in held.hosts:
+            is_unheard = host.number in given_up and host.is_readable(slack_s)
+            claim(not is_unheard, f"host {host.number} of {bid['name']} was given up unheard")
+
+    def _held_of(self, bid: Any) -> Request | None:
+        """Return what a bid stands for; another one of the name that others gave is not it."""
+        held = self._world.cloud.requests.get(bid["name"])
+        is_another = held is not None and held.is_lent and held.node_uid != bid["node_uid"]
+        return None if is_another else held
 
     # --- The cloud ------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from shared.errors import (
 )
 from tests.fake_slices import owns
 from tests.simulation.chance import Chance, Fault
+from tests.simulation.claims import claim
 from tests.simulation.engine import Engine
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Request:
     is_coming: bool = False
     hidden_until: float = -1.0
     shown: CloudRequest | None = None
+    is_lent: bool = False
 
     @property
     def is_well(self) -> bool:
@@ -75,8 +77,8 @@ class Request:
 
     @property
     def holds_chips(self) -> bool:
-        """It uses capacity of its zone."""
-        return self.state == "ACTIVE"
+        """It uses capacity of its zone, and not that of other people."""
+        return self.state == "ACTIVE" and not self.is_lent
 
 
 class Cloud:
@@ -91,6 +93,7 @@ class Cloud:
         self.changes = 0
         self.creates: list[tuple[float, str]] = []
         self.granted: Callable[[Request], None] = lambda _: None
+        self.removing: Callable[[Request], None] = lambda _: None
         self.deleting: Callable[[str, str], None] = lambda *_: None
         self.created: Callable[[BidRequest], None] = lambda _: None
         self.rung: Callable[[Request], None] = lambda _: None
@@ -123,7 +126,7 @@ class Cloud:
         """Read one request."""
         self._may_fail("get")
         held = self.requests.get(name)
-        if held is None or held.asked.zone != zone or self._is_hidden(held):
+        if held is None or held.is_lent or held.asked.zone != zone or self._is_hidden(held):
             return None
         return self._show(held)
 
@@ -137,14 +140,16 @@ class Cloud:
             return last[1]
         lost = {zone for zone in zones if self.chance.hits(Fault.PARTIAL_LISTINGS, 0.1)}
         complete = frozenset(zones) - lost
+        seen = [
+            held
+            for held in self.requests.values()
+            if held.asked.zone in complete and not self._is_hidden(held)
+        ]
         listing = Listing(
-            tuple(
-                self._show(held)
-                for held in self.requests.values()
-                if held.asked.zone in complete and not self._is_hidden(held)
-            ),
+            tuple(self._show(held) for held in seen if not held.is_lent),
             complete,
             tuple(f"{zone}: unreachable" for zone in sorted(lost)),
+            tuple(self._show(held) for held in seen if held.is_lent),
         )
         self._listed[key] = (self.engine.now, listing)
         return listing
@@ -167,13 +172,24 @@ class Cloud:
             return
         self.engine.after(self.chance.of("deletes").uniform(20.0, 200.0), lambda: self.end(name))
 
-    def find(self, zone: str, node: str) -> CloudRequest | None:  # noqa: ARG002 - a port's
-        """Find a node that others made: nobody does, here."""
-        return None
+    def find(self, zone: str, node: str) -> CloudRequest | None:
+        """Read a node by its own name, whoever made it."""
+        self._may_fail("find")
+        held = self.requests.get(node)
+        is_seen = held is not None and held.node_state and not self._is_hidden(held)
+        return self._show(held) if held and is_seen and held.asked.zone == zone else None
 
-    def remove(self, zone: str, node: str, uid: str) -> None:  # noqa: ARG002 - a port's
-        """Delete a node that others made."""
-        raise AssertionError(f"{node} is nobody's to delete")
+    def remove(self, zone: str, node: str, uid: str) -> None:
+        """Delete a node that others made, if it is the one meant."""
+        self._may_fail("delete")
+        held = self.requests.get(node)
+        if held is None or not held.is_lent or (held.asked.zone, held.node_uid) != (zone, uid):
+            return
+        self.removing(held)
+        if held.node_state != "DELETING":
+            self._set(held, node_state="DELETING")
+            wait_s = self.chance.of("deletes").uniform(20.0, 200.0)
+            self.engine.after(wait_s, lambda: self._end_lent(held))
 
     def ring(self, zone: str, node: str, value: str) -> None:  # noqa: ARG002 - it only rings
         """Ring, if the node is READY; the map may be put back by somebody else."""
@@ -181,6 +197,7 @@ class Cloud:
         held = self.requests.get(node)
         if held is None or held.node_state != "READY":
             return
+        claim(not held.is_lent, f"{node} is other people's, and its metadata was written")
         if not self.chance.hits(Fault.ERASED_BELL, 0.5):
             self.rung(held)
 
@@ -193,9 +210,22 @@ class Cloud:
             self._power_off(held)
             self.changes += 1
 
+    def lend(self, asked: BidRequest) -> Request:
+        """Let other people make a node, with no queued resource that could be seen."""
+        self._made += 1
+        uid = f"node-{self._made}@{self.engine.time.isoformat()}"
+        held = Request(asked, "", "ACTIVE", node_state="READY", node_uid=uid, is_lent=True)
+        self.requests[asked.name] = held
+        self.changes += 1
+        return held
+
+    def _end_lent(self, held: Request) -> None:
+        if self.requests.get(held.asked.name) is held:
+            self.end(held.asked.name)
+
     def preempt(self, held: Request) -> None:
         """Take a node away: its hosts are dead before anybody can see it."""
-        if held.state != "ACTIVE" or held.asked.name not in self.requests:
+        if held.state != "ACTIVE" or self.requests.get(held.asked.name) is not held:
             return
         self._power_off(held)
         show_s = self.chance.of("preemptions").uniform(1.0, 60.0)
@@ -203,6 +233,9 @@ class Cloud:
 
     def _preempted(self, held: Request) -> None:
         if held.state != "ACTIVE":
+            return
+        if held.is_lent:
+            self._set(held, node_state="PREEMPTED")
             return
         self._set(held, state="SUSPENDING", initiator="SERVICE", node_state="PREEMPTED")
         wait_s = self.chance.of("preemptions").uniform(30.0, 400.0)
@@ -325,6 +358,9 @@ class Cloud:
                 health="HEALTHY",
                 hosts=len(held.hosts),
                 labels=dict(asked.labels),
+                accelerator_type=asked.accelerator_type,
+                runtime_version=asked.runtime_version,
+                tier=asked.tier,
             )
             held.shown = CloudRequest(
                 name=asked.name,

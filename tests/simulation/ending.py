@@ -126,7 +126,7 @@ def _slices(world: World) -> Iterator[str]:
             for bid in each["bids"]:
                 if bid["condemned_at"] is not None and bid["gone_at"] is None:
                     yield f"{bid['name']} is condemned and not gone"
-        is_own = slice_["kind"] == Kind.NAMED and slice_["wanted"]
+        is_own = slice_["kind"] != Kind.TEMPORARY and slice_["wanted"]
         if slice_["live"] and not is_own and (slice_["job"] in over or not slice_["job"]):
             yield f"{slice_['name']} is kept for nobody"
 

@@ -62,7 +62,6 @@ SLICES: Final[tuple[Mutant, ...]] = (
         "shared.core.letting_go",
         "    return bid.foreign and not slice_.disposable",
         "    return False",
-        case="tests/unit/app/test_adoption.py",
     ),
     single(
         "what was adopted is made again",
@@ -70,7 +69,6 @@ SLICES: Final[tuple[Mutant, ...]] = (
         "shared.core.slices",
         "        return self.kind is not Kind.ADOPTED or self.disposable",
         "        return True",
-        case="tests/unit/app/test_adoption.py",
     ),
     single(
         "another one of its name is it",
@@ -78,7 +76,34 @@ SLICES: Final[tuple[Mutant, ...]] = (
         "shared.core.observe",
         "    if bid.foreign and bid.node_uid not in {node.uid for node in request.nodes}:\n",
         "    if False:\n",
-        case="tests/unit/app/test_adoption.py",
+    ),
+    single(
+        "what is adopted is adopted again",
+        "a TPU is one slice at a time",
+        "shared.app.slice_orders",
+        "if any(bid.foreign and bid.name == node.name for bid in _bids_in(other, node.zone)):",
+        "if False:",
+    ),
+    single(
+        "what is ours is adopted",
+        "what an installation made is nobody's to adopt",
+        "shared.core.slice_orders",
+        "    if installation is not None:",
+        "    if False:",
+    ),
+    single(
+        "what is only watched has to boot",
+        "an adopted TPU is only watched until its hosts speak",
+        "shared.core.capacity",
+        "        elif bid.foreign:\n            continue ",
+        "        elif False:\n            continue ",
+    ),
+    single(
+        "what is only watched cannot be lost",
+        "an adopted TPU that is gone is lost, installed or not",
+        "shared.core.capacity",
+        "    bid = (current.claimed_bid or current.foreign_bid) if current else None",
+        "    bid = current.claimed_bid if current else None",
     ),
     single(
         "bells ring on what was adopted",
@@ -86,6 +111,5 @@ SLICES: Final[tuple[Mutant, ...]] = (
         "shared.app.perform",
         "    if bid is not None and is_there and not bid.foreign:\n",
         "    if bid is not None and is_there:\n",
-        case="tests/unit/app/test_adoption.py",
     ),
 )

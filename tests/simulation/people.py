@@ -33,6 +33,7 @@ class People:
         self.jobs = [f"job{number:09d}" for number in range(jobs)]
         self._orders = self._uids = 0
         self.expected: dict[str, str] = {}
+        self._named: set[str] = set()
 
     def begin(self, chaos_s: float) -> None:
         """Plan everything that people will do."""
@@ -80,7 +81,7 @@ class People:
         args: dict[str, object] = {
             "job": job,
             "spec": self._spec(chance),
-            "slice_uid": self._uid(),
+            "slice_uid": self.new_uid(),
         }
         if name is not None:
             args["slice"] = name
@@ -130,7 +131,7 @@ class People:
         self.jobs.append(second)
         self._world.programs.known[second] = self._program(chance)
         spec = {**self._spec(chance), "accelerator_type": None}
-        args = {"job": second, "spec": spec, "slice_uid": self._uid(), "on": fields["slice"]}
+        args = {"job": second, "spec": spec, "slice_uid": self.new_uid(), "on": fields["slice"]}
         self.order("submit", args)
 
     def _same_name(self, job: str, chance: Random) -> None:
@@ -160,21 +161,27 @@ class People:
 
     def _own_slice(self, job: str, chance: Random) -> None:
         """Create a slice, run a job on it some time, and let it go when nothing runs there."""
-        name, own = f"own-{job[-4:]}", f"own0{job[-8:]}"
-        if own in self.jobs:
+        name = f"own-{job[-4:]}"
+        if name in self._named:
             return
+        self._named.add(name)
         self._chance.happens(Fault.OWN_SLICES)
         zones = list(self._world.cloud.capacity)
         shape = {"accelerator_type": chance.choice(["v5p-8", "v5p-16"]), "zones": zones}
-        args = {"slice": name, "slice_uid": self._uid(), "keep": chance.random() < 1 / 2}
+        args = {"slice": name, "slice_uid": self.new_uid(), "keep": chance.random() < 1 / 2}
         self.order("slice-create", {**args, **shape})
-        self.jobs.append(own)
-        self._world.programs.known[own] = self._program(chance)
-        spec = {**self._spec(chance), "accelerator_type": None}
-        submission = {"job": own, "spec": spec, "slice_uid": self._uid(), "on": name}
-        self._world.engine.after(900.0, lambda: self.order("submit", submission))
+        self._world.engine.after(900.0, lambda: self.try_out(name, chance))
         for wait_s in (1500.0, 4 * HOUR_S):
             self._world.engine.after(wait_s, lambda: self.order("release", {"slice": name}))
+
+    def try_out(self, name: str, chance: Random) -> None:
+        """Run a job on a slice that has a name."""
+        job = f"test{self.new_uid()}"
+        self.jobs.append(job)
+        self._world.programs.known[job] = self._program(chance)
+        spec = {**self._spec(chance), "accelerator_type": None}
+        args = {"job": job, "spec": spec, "slice_uid": self.new_uid(), "on": name}
+        self.order("submit", args)
 
     def order(self, kind: str, args: Mapping[str, object]) -> None:
         """Give an order, again and again until it has an outcome."""
@@ -219,9 +226,10 @@ class People:
         }
 
     def _again(self, job: str, fields: Mapping[str, object]) -> dict[str, object]:
-        return {"job": job, "seen_attempt": fields["attempt"], "slice_uid": self._uid()}
+        return {"job": job, "seen_attempt": fields["attempt"], "slice_uid": self.new_uid()}
 
-    def _uid(self) -> str:
+    def new_uid(self) -> str:
+        """Make an identity that nothing else has."""
         self._uids += 1
         return f"uid{self._uids:05d}"
 

@@ -27,6 +27,7 @@ from tests.simulation.ending import orphans
 from tests.simulation.engine import Death, Engine, SimClock
 from tests.simulation.hearing import Hearing
 from tests.simulation.hosts import Host
+from tests.simulation.lent import Lent
 from tests.simulation.memory_store import MemoryStore
 from tests.simulation.people import People
 from tests.simulation.ports import Calls, SimBlobs, SimBus, SimSlices, SimStore
@@ -126,6 +127,7 @@ class World:
         self.calls = Calls(engine, chance)
         self.weather = Weather(self)
         self.people = People(self, self.size.jobs)
+        self.lent = Lent(self)
         self.checks = Checks(self)
 
     def _connect(self) -> None:
@@ -138,6 +140,7 @@ class World:
         self.storage.listed = self._leave_again
         self.cloud.granted = self._granted
         self.cloud.created = self.checks.created
+        self.cloud.removing = self.checks.lent.removing
         self.cloud.deleting = self.checks.deleting
         self.cloud.rung = self._ring
         self.programs.started = self._started
@@ -168,6 +171,7 @@ class World:
         size = self.size
         self.people.begin(size.chaos_s)
         self.weather.begin(size.chaos_s)
+        self.lent.begin(size.chaos_s)
         self._foreign()
         self.engine.at(1.0, self._tick)
         self.engine.run(size.chaos_s)

@@ -186,7 +186,7 @@ def test_a_report_is_not_sent_again(tpuctl: Tpuctl, launch: Launch) -> None:
     result = tpuctl("parked", "retry", REPORT)
 
     assert 1 == result.code
-    assert result.error.startswith(f"{REPORT[:8]} of report cannot be sent again: a host's report")
+    assert result.error.startswith("a message of report cannot be sent again: a host's report")
     assert [] == launch.commands
 
 
@@ -215,7 +215,7 @@ def test_several_are_handed_over_and_one_that_is_refused_keeps_none_back(
     assert [OLD, other] == [command["args"]["key"] for command in launch.commands]
     assert 2 == len({command["id"] for command in launch.commands})
     assert f"{other[:8]} is on its way to preemptions again" in result.out
-    assert f"{REPORT[:8]}: {REPORT[:8]} of report cannot be sent again" in result.err
+    assert f"{REPORT[:8]}: a message of report cannot be sent again" in result.err
     assert (1, "1 of 3 were not handed over") == (result.code, result.error)
 
 

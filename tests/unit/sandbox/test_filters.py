@@ -11,10 +11,12 @@ SHOWN: JsonObject = {
     "done": True,
     "tags": ["red"],
     "labels": {"team": "blue"},
+    "diskSizeGb": "100",
+    "createTime": "2026-11-21T08:00:00.5Z",
     "text": 'with "quotes" in',
 }
 ROWS: dict[str, JsonObject] = {
-    "a": {"zone": "east", "size": {"chips": "8"}},
+    "a": {"zone": "east", "size": {"chips": "16"}},
     "b": {"zone": "west", "size": {"chips": "4"}},
     "c": {"zone": "east", "size": {"chips": "4"}},
 }
@@ -38,6 +40,12 @@ ROWS: dict[str, JsonObject] = {
         ("labels.other=x", False),
         ("labels.other!=x", True),
         ("type>v4-08 AND type<=v4-16", True),
+        ("diskSizeGb>99", True),
+        ("diskSizeGb<20.5", False),
+        ('createTime>"2026-11-21T08:00:00Z"', True),
+        ('createTime<="2026-11-21T08:00:00.25+00:00"', False),
+        ('createTime>="2026-11-21"', True),
+        ("diskSizeGb=0100", False),
         ('text="with \\"quotes\\" in"', True),
         ("type=v4-8 OR type=v4-16", True),
         ("type=v4-8 OR type=v4-32", False),
