@@ -24,9 +24,9 @@ from tests.simulation.onward import Onward
 
 if TYPE_CHECKING:
     from shared.core.cloud import BidRequest
-    from tests.simulation.cloud import Request
     from tests.simulation.hosts import Host
     from tests.simulation.programs import Gang
+    from tests.simulation.requested import Request
     from tests.simulation.storage import Key
     from tests.simulation.world import World
 

@@ -7,10 +7,8 @@ is drawn when it is granted; what a host does is its own affair (``hosts``).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from shared.core.cloud import BidRequest, CloudNode, CloudRequest, Listing
+from shared.core.cloud import BidRequest, CloudRequest, Listing
 from shared.errors import (
     Busy,
     ControlPlaneError,
@@ -21,13 +19,10 @@ from shared.errors import (
     Stockout,
     Unavailable,
 )
-from tests.fake_slices import owns
 from tests.simulation.chance import Chance, Fault
 from tests.simulation.claims import claim
 from tests.simulation.engine import Engine
-
-if TYPE_CHECKING:
-    from tests.simulation.hosts import Host
+from tests.simulation.requested import Request, existing, show
 
 BOOT_S = (20.0, 90.0)
 # Some zones give at once, others after minutes.
@@ -47,38 +42,6 @@ ERRORS: tuple[Callable[[str], ControlPlaneError], ...] = (
     lambda _: RateLimited("the cloud answers 429"),
     lambda _: Busy("the cloud answers 409"),
 )
-
-
-@dataclass(slots=True)
-class Request:
-    """One queued resource, its node (if any) and the hosts of that."""
-
-    asked: BidRequest
-    operation: str
-    state: str = "WAITING_FOR_RESOURCES"
-    initiator: str = "USER"
-    reason: str = ""
-    node_state: str = ""
-    node_uid: str = ""
-    hosts: list[Host] = field(default_factory=list)
-    is_coming: bool = False
-    hidden_until: float = -1.0
-    shown: CloudRequest | None = None
-    is_lent: bool = False
-
-    @property
-    def is_well(self) -> bool:
-        """Nobody could take it for lost: it is there, was never hidden, and its hosts work."""
-        return (
-            (self.state, self.node_state) == ("ACTIVE", "READY")
-            and self.hidden_until < 0
-            and all(host.acts and not host.state.notice for host in self.hosts)
-        )
-
-    @property
-    def holds_chips(self) -> bool:
-        """It uses capacity of its zone, and not that of other people."""
-        return self.state == "ACTIVE" and not self.is_lent
 
 
 class Cloud:
@@ -110,7 +73,7 @@ class Cloud:
         self.creates.append((self.engine.now, request.name))
         held = self.requests.get(request.name)
         if held is not None:
-            return _existing(held, request)
+            return existing(held, request)
         if self.chance.hits(Fault.STOCKOUTS, 0.05):
             raise Stockout("nothing left", zone=request.zone)
         if self._count(request.zone) >= self.quota[request.zone]:
@@ -128,7 +91,7 @@ class Cloud:
         held = self.requests.get(name)
         if held is None or held.is_lent or held.asked.zone != zone or self._is_hidden(held):
             return None
-        return self._show(held)
+        return show(held)
 
     def list(self, zones: Sequence[str]) -> Listing:
         """List zones; each may be left out, and what is listed may be old."""
@@ -146,10 +109,10 @@ class Cloud:
             if held.asked.zone in complete and not self._is_hidden(held)
         ]
         listing = Listing(
-            tuple(self._show(held) for held in seen if not held.is_lent),
+            tuple(show(held) for held in seen if not held.is_lent),
             complete,
             tuple(f"{zone}: unreachable" for zone in sorted(lost)),
-            tuple(self._show(held) for held in seen if held.is_lent),
+            tuple(show(held) for held in seen if held.is_lent),
         )
         self._listed[key] = (self.engine.now, listing)
         return listing
@@ -177,7 +140,7 @@ class Cloud:
         self._may_fail("find")
         held = self.requests.get(node)
         is_seen = held is not None and held.node_state and not self._is_hidden(held)
-        return self._show(held) if held and is_seen and held.asked.zone == zone else None
+        return show(held) if held and is_seen and held.asked.zone == zone else None
 
     def remove(self, zone: str, node: str, uid: str) -> None:
         """Delete a node that others made, if it is the one meant."""
@@ -347,32 +310,6 @@ class Cloud:
         held.shown = None
         self.changes += 1
 
-    def _show(self, held: Request) -> CloudRequest:
-        if held.shown is None:
-            asked = held.asked
-            node = CloudNode(
-                name=asked.name,
-                zone=asked.zone,
-                uid=held.node_uid,
-                state=held.node_state,
-                health="HEALTHY",
-                hosts=len(held.hosts),
-                labels=dict(asked.labels),
-                accelerator_type=asked.accelerator_type,
-                runtime_version=asked.runtime_version,
-                tier=asked.tier,
-            )
-            held.shown = CloudRequest(
-                name=asked.name,
-                zone=asked.zone,
-                state=held.state,
-                reason=held.reason,
-                initiator=held.initiator,
-                nodes=(node,) if held.node_state else (),
-                labels=dict(asked.labels),
-            )
-        return held.shown
-
     def _may_fail(self, method: str) -> None:
         if not self.chance.hits(Fault.API_ERRORS, API_ERROR):
             return
@@ -382,12 +319,3 @@ class Cloud:
         if method == "delete" and chance.random() < 1 / 10:
             raise InvalidRequest("the cloud answers 400")
         raise chance.choice(ERRORS)(method)
-
-
-def _existing(held: Request, request: BidRequest) -> str:
-    """Answer a create whose name is taken."""
-    if held.state == "DELETING":
-        raise Busy(f"{request.name} is being deleted")
-    if not owns(held.asked.labels, request.labels):
-        raise InvalidRequest(f"{request.name} belongs to somebody else")
-    return held.operation if held.asked.request_id == request.request_id else ""

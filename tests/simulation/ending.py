@@ -10,7 +10,7 @@ from shared.core.slices import Kind
 from shared.core.stages import TERMINAL, Stage
 
 if TYPE_CHECKING:
-    from tests.simulation.cloud import Request
+    from tests.simulation.requested import Request
     from tests.simulation.world import World
 
 

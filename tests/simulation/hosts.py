@@ -19,7 +19,7 @@ from shared.topology import Topic
 from tests.simulation.chance import Fault
 
 if TYPE_CHECKING:
-    from tests.simulation.cloud import Request
+    from tests.simulation.requested import Request
     from tests.simulation.surroundings import Surroundings
 
 SNAPSHOT = {"kind": "snapshot", "version": "1"}

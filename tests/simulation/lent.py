@@ -18,7 +18,7 @@ from shared.core.slices import Slice
 from tests.simulation.chance import Fault
 
 if TYPE_CHECKING:
-    from tests.simulation.cloud import Request
+    from tests.simulation.requested import Request
     from tests.simulation.world import World
 
 MINUTE_S: Final = 60.0

@@ -13,8 +13,8 @@ from shared.core.slices import Kind
 from tests.simulation.claims import claim
 
 if TYPE_CHECKING:
-    from tests.simulation.cloud import Request
     from tests.simulation.memory_store import MemoryStore
+    from tests.simulation.requested import Request
 
 
 class LentChecks:

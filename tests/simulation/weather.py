@@ -10,8 +10,8 @@ from shared.app.pause import PAUSE
 from tests.simulation.chance import Fault
 
 if TYPE_CHECKING:
-    from tests.simulation.cloud import Request
     from tests.simulation.hosts import Host
+    from tests.simulation.requested import Request
     from tests.simulation.world import World
 
 MINUTE_S = 60.0

@@ -22,7 +22,7 @@ from shared.ports import Delivery, Message
 from tests.simulation.bus import LIMIT_S, Network
 from tests.simulation.chance import Chance, Fault
 from tests.simulation.checks import Checks
-from tests.simulation.cloud import Cloud, Request
+from tests.simulation.cloud import Cloud
 from tests.simulation.ending import orphans
 from tests.simulation.engine import Death, Engine, SimClock
 from tests.simulation.hearing import Hearing
@@ -32,6 +32,7 @@ from tests.simulation.memory_store import MemoryStore
 from tests.simulation.people import People
 from tests.simulation.ports import Calls, SimBlobs, SimBus, SimSlices, SimStore
 from tests.simulation.programs import Programs
+from tests.simulation.requested import Request
 from tests.simulation.storage import Key, Storage
 from tests.simulation.surroundings import Surroundings
 from tests.simulation.weather import HOUR_S, Weather
