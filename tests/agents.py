@@ -142,7 +142,8 @@ class Host:
         """Put what it would say where launch looks for it; it tries again and again."""
         stem = self.config.mandate.removesuffix(".json")
         if not self.is_cut_off:
-            self._around.blobs.put(f"{stem}.host-{self._number}.json", self.snapshot().data)
+            name = f"{stem}.host-{self.config.bid}-{self._number}.json"
+            self._around.blobs.put(name, self.snapshot().data)
 
     @property
     def _words(self) -> object:

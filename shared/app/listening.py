@@ -57,7 +57,7 @@ def _listened(loaded: Loaded, asked: Situation) -> Loaded:
 def _left(app: App, now: Situation) -> Iterator[Blob]:
     """Read what the silent hosts of the current generation left: one list finds most nothing."""
     prefix = _prefix(now)
-    wanted = {f"{prefix}{host}.json" for host in unheard(now)}
+    wanted = {f"{prefix}{bid}-{host}.json" for bid, host in unheard(now)}
     app.deadline.check()
     for info in app.blobs.list(prefix):
         if info.name in wanted:
@@ -89,8 +89,8 @@ def _believed(app: App, now: Situation, blob: Blob) -> Snapshot:
     place = (snapshot.slice, snapshot.slice_uid, snapshot.generation)
     if place != (now.slice.name, now.slice.uid, now.slice.generation):
         raise InvalidRequest(f"it is of {snapshot.slice}, generation {snapshot.generation}")
-    if blob.name != f"{_prefix(now)}{snapshot.host}.json":
-        raise InvalidRequest(f"it is of host {snapshot.host}")
+    if blob.name != f"{_prefix(now)}{snapshot.bid}-{snapshot.host}.json":
+        raise InvalidRequest(f"it is of host {snapshot.host} of request {snapshot.bid}")
     authenticate(snapshot, app.secret)
     return snapshot
 

@@ -71,7 +71,7 @@ def mandate_object(slice_uid: str, generation: int, folder: str = "") -> str:
 
 
 def left_reports(slice_uid: str, generation: int, folder: str = "") -> str:
-    """Name what hosts leave beside their mandate, up to the number of the host."""
+    """Name what hosts leave beside their mandate, up to the bid and the number of the host."""
     return f"{mandate_object(slice_uid, generation, folder).removesuffix('.json')}.host-"
 
 

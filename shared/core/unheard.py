@@ -8,13 +8,13 @@ from shared.core.situation import Situation
 from shared.core.slices import Bid, Generation, View
 
 
-def unheard(now: Situation) -> frozenset[int]:
-    """Number the hosts of the current generation that have been silent for too long."""
+def unheard(now: Situation) -> frozenset[tuple[str, int]]:
+    """Name the hosts of the current generation that were silent for too long: bid, number."""
     current = now.slice.current
     if current is None:
         return frozenset()
     bids = [bid for bid in current.bids if not bid.is_condemned and bid.verdict is not View.LOST]
-    return frozenset(host for bid in bids for host in _unheard_of(now, current, bid))
+    return frozenset((bid.id, host) for bid in bids for host in _unheard_of(now, current, bid))
 
 
 def _unheard_of(now: Situation, current: Generation, bid: Bid) -> Iterator[int]:

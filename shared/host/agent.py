@@ -2650,7 +2650,7 @@ class Agent:
 
     def _leave_beside_mandate(self, data: bytes) -> None:
         stem = self._config.mandate[: -len(".json")]
-        name = "{}.host-{}.json".format(stem, self._config.host)
+        name = "{}.host-{}-{}.json".format(stem, self._config.bid, self._config.host)
         try:
             self._google.replace_object(self._config.bucket, name, data)
         except (CallFailed, Malformed) as error:

@@ -317,7 +317,7 @@ def test_a_host_that_cannot_publish_leaves_its_snapshot_beside_the_mandate(
     cloud.broken.add("pubsub")
     cloud.order("idle")
     host.start()
-    name = MANDATE.replace(".json", ".host-0.json")
+    name = MANDATE.replace(".json", ".host-b0-0.json")
 
     left = json.loads(eventually(lambda: cloud.objects.get(name)))
     assert ("idle", 1) == (left["phase"], left["seen_sequence"])

@@ -80,7 +80,7 @@ def test_a_teams_host_reads_and_writes_below_its_folder(
     eventually(lambda: attempt_of(cloud).get("flushed"))
     cloud.broken.add("pubsub")
     cloud.order("end")
-    report = f"{TEAM}control/mandates/uid/g1.host-0.json"
+    report = f"{TEAM}control/mandates/uid/g1.host-b0-0.json"
     eventually(lambda: report in cloud.objects)
 
     assert 0 == attempt_of(cloud)["exit_code"]

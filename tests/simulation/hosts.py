@@ -224,8 +224,8 @@ class Host:
     @property
     def leaves_at(self) -> str:
         """Name what it leaves beside its mandate."""
-        stem = self.state.config.mandate.removesuffix(".json")
-        return f"{stem}.host-{self.number}.json"
+        config = self.state.config
+        return f"{config.mandate.removesuffix('.json')}.host-{config.bid}-{self.number}.json"
 
     def _repeat_if_lossy(self) -> None:
         """Where messages get lost, what agents repeat every few minutes is run in full."""

@@ -235,12 +235,13 @@ def test_what_a_host_left_before_it_died_saves_it_once(world: World) -> None:
 
 def left_by(host: int) -> str:
     """Name what a host leaves beside its mandate."""
-    return f"control/mandates/uid00001/g1.host-{host}.json"
+    return f"control/mandates/uid00001/g1.host-0-{host}.json"
 
 
 FORGED = [
     pytest.param({"tokens": {"bid": "00", "attempt": None}}, id="without the tokens"),
     pytest.param({"host": 0}, id="in the place of another host"),
+    pytest.param({"bid": "1"}, id="in the place of another request's host"),
     pytest.param({"generation": 2}, id="of another generation"),
     pytest.param({"slice": "other-1"}, id="of another slice"),
     pytest.param({"boot": 3}, id="of another form"),

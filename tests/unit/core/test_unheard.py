@@ -29,8 +29,8 @@ def test_whoever_stopped_speaking_is_unheard_and_nobody_else() -> None:
     """Each host by itself."""
     now = later(running(), running().policy.silent_host_s)
 
-    assert frozenset({0, 1}) == unheard(now)
-    assert frozenset({1}) == unheard(speaking(now, 0))
+    assert frozenset({("0", 0), ("0", 1)}) == unheard(now)
+    assert frozenset({("0", 1)}) == unheard(speaking(now, 0))
 
 
 def test_whoever_never_spoke_is_unheard_once_all_should_have_booted() -> None:
@@ -38,7 +38,7 @@ def test_whoever_never_spoke_is_unheard_once_all_should_have_booted() -> None:
     now = half_booted()
 
     assert frozenset() == unheard(speaking(later(now, now.policy.boot_s / 2), 0))
-    assert frozenset({1}) == unheard(speaking(later(now, now.policy.boot_s), 0))
+    assert frozenset({("0", 1)}) == unheard(speaking(later(now, now.policy.boot_s), 0))
 
 
 def test_whoever_fell_silent_before_the_claim_is_unheard() -> None:
@@ -46,7 +46,7 @@ def test_whoever_fell_silent_before_the_claim_is_unheard() -> None:
     now = replace(booted(granted(settled(submitted()))), can_judge_silence=True)
     silent = later(now, now.policy.silent_slice_s)
 
-    assert frozenset({0, 1}) == unheard(silent)
+    assert frozenset({("0", 0), ("0", 1)}) == unheard(silent)
     assert View.READY is verdict_after(replace(silent, has_listened=not unheard(silent)))
     assert View.LOST is verdict_after(silent)
 

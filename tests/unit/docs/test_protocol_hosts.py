@@ -131,7 +131,7 @@ def test_objects_have_the_names_on_the_page() -> None:
 
     made = [
         mandate_name,
-        mandate_name[: -len(".json")] + ".host-{i}.json",
+        mandate_name[: -len(".json")] + ".host-{bid}-{i}.json",
         spec_object("{sha256}"),
         code_object("{sha256}"),
         log_prefix("{job}") + "{attempt}/{host}/{chunk}.log",
