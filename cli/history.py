@@ -6,7 +6,8 @@ itself stand in one list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -19,6 +20,7 @@ from shared.ports import Document, Query, Store, Where
 JOBS_MAX: Final = 200
 ENTRIES_MAX: Final = 1000
 SLICES_MAX: Final = 200
+READERS: Final = 16
 OURSELVES: Final = "tpuctl"
 # What is still told of a job after its last change, such as that its slice is gone.
 _AFTERMATH: Final = timedelta(days=1)
@@ -33,6 +35,9 @@ _TOLD_BY: Final[Mapping[str, str]] = {
 _SAME: Final = timedelta(seconds=30)
 # Orders about no job that everybody's jobs feel.
 _FOR_ALL: Final = frozenset({OrderKind.PAUSE, OrderKind.UNPAUSE})
+
+
+Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +64,10 @@ def read_history(store: Store, owner: str, since: datetime, job: JobRow | None =
     found = [job] if job is not None else list_jobs(store, owner, JOBS_MAX)
     jobs = found if job is not None else _touched(found, since)
     commands = _commands(store, owner, since, {each.id for each in jobs}, of_one=job is not None)
-    deeds = [deed for each in jobs for deed in _of_job(store, each, since, commands)]
-    if job is None:
-        deeds += _of_slices(store, owner, since)
+    slices = _slices(store, owner) if job is None else []
+    told = _timelines(store, [*map(_path, jobs), *(each.path for each in slices)], since)
+    deeds = [deed for each in jobs for deed in _of_job(told[_path(each)], each, commands)]
+    deeds += [deed for each in slices for deed in _of_slice(told[each.path], each)]
     numbers = {each.id: each.number for each in jobs}
     deeds += [_ordered(each, numbers) for each in commands.values()]
     read_at = min((each.read_at for each in found), default=None)
@@ -73,11 +79,15 @@ def _touched(jobs: Sequence[JobRow], since: datetime) -> list[JobRow]:
     return [job for job in jobs if not job.is_over or job.updated_at >= since - _AFTERMATH]
 
 
+def _path(job: JobRow) -> str:
+    return f"jobs/{job.id}"
+
+
 def _of_job(
-    store: Store, job: JobRow, since: datetime, commands: dict[str, Document]
+    timeline: Iterable[Entry], job: JobRow, commands: dict[str, Document]
 ) -> Iterator[Deed]:
-    """Read a job's timeline; who ordered something is taken from the command that did."""
-    for entry in _timeline(store, f"jobs/{job.id}", since):
+    """Tell what happened to a job; who ordered something is taken from the command that did."""
+    for entry in timeline:
         event = str(entry["event"])
         command = _command_of(commands, job.id, event, entry["at"])
         who = OURSELVES if command is None else _who(command)
@@ -96,19 +106,30 @@ def _command_of(
     return None
 
 
-def _of_slices(store: Store, owner: str, since: datetime) -> Iterator[Deed]:
+def _slices(store: Store, owner: str) -> list[Document]:
     where = (Where("owner", "==", owner), Where("live", "==", value=True))
-    for document in store.query(Query("slices", where, limit=SLICES_MAX)):
-        name = str(document.fields["name"])
-        for entry in _timeline(store, document.path, since):
-            text = printable(str(entry["text"]))
-            yield Deed(entry["at"], OURSELVES, name, str(entry["event"]), text)
+    return store.query(Query("slices", where, limit=SLICES_MAX))
 
 
-def _timeline(store: Store, path: str, since: datetime) -> list[Mapping[str, Any]]:
+def _of_slice(timeline: Iterable[Entry], slice_: Document) -> Iterator[Deed]:
+    name = str(slice_.fields["name"])
+    for entry in timeline:
+        text = printable(str(entry["text"]))
+        yield Deed(entry["at"], OURSELVES, name, str(entry["event"]), text)
+
+
+def _timelines(
+    store: Store, paths: Sequence[str], since: datetime
+) -> Mapping[str, Sequence[Entry]]:
+    """Read what happened to jobs and slices, of several at once: each is a query of its own."""
     where = (Where("at", ">=", since),)
-    found = store.query(Query(f"{path}/timeline", where, limit=ENTRIES_MAX))
-    return [document.fields for document in found]
+
+    def read(path: str) -> list[Entry]:
+        found = store.query(Query(f"{path}/timeline", where, limit=ENTRIES_MAX))
+        return [document.fields for document in found]
+
+    with ThreadPoolExecutor(READERS) as readers:
+        return dict(zip(paths, readers.map(read, paths), strict=True))
 
 
 def _commands(

@@ -1,12 +1,18 @@
 """`tpuctl history`: what was done to my jobs and by whom, since I last looked."""
 
 import json
+from threading import Barrier
 from typing import Any
 
 import pytest
+from pytest_mock import MockerFixture
 
+from shared.adapters.sqlite_store import SqliteStore
 from shared.core.stages import Stage
+from shared.ports import Document, Query
 from tests.unit.cli.stage import OWNER, Installed, Tpuctl, ago, make_job, make_slice
+
+PATIENCE_S = 10.0
 
 
 def order(installed: Installed, key: str, kind: str, seconds: float, **fields: Any) -> None:
@@ -54,6 +60,24 @@ RECENT = [
 
 def test_all_that_was_done_is_told_with_who_did_it(tpuctl: Tpuctl) -> None:
     """What others did elsewhere is not; an order and what tells of it are one line."""
+    assert RECENT == rows(tpuctl, "--since", "1h")
+
+
+def test_timelines_of_many_jobs_are_read_side_by_side(
+    tpuctl: Tpuctl, installed: Installed, mocker: MockerFixture
+) -> None:
+    """Each is a query of its own: two hundred, one after the other, would be a long silence."""
+    installed.put_job(make_job(6))
+    both = Barrier(2, timeout=PATIENCE_S)
+    read = SqliteStore.query
+
+    def meet(store: SqliteStore, query: Query) -> list[Document]:
+        if query.collection.endswith("/timeline"):
+            both.wait()
+        return read(store, query)
+
+    mocker.patch.object(SqliteStore, "query", meet)
+
     assert RECENT == rows(tpuctl, "--since", "1h")
 
 
