@@ -51,7 +51,7 @@ def _jobs(world: World) -> Iterator[str]:
         elif job["stage"] == Stage.RUNNING:
             if not world.programs.live[job["id"]]:
                 yield f"{job['id']} is said to run and does not"
-        elif not _waits_in_line(world, job["id"]):
+        elif not _waits_in_line(world, job["id"]) and not _waits_for_its_owner(world, job["id"]):
             yield f"{job['id']} waits: {job['stage']} since {job['stage_since']}, {job['summary']}"
 
 
@@ -65,6 +65,19 @@ def _waits_in_line(world: World, job: str) -> bool:
         for bid in each["bids"]
         if (held := world.cloud.requests.get(bid["name"])) is not None
     )
+
+
+def _waits_for_its_owner(world: World, job: str) -> bool:
+    """Its slice is other people's, with a host that died before it spoke: we may not mend that."""
+    lent = {
+        bid["node_uid"]
+        for slice_ in _all(world, "slices")
+        if slice_["live"] and slice_["job"] == job
+        for each in slice_["generations"]
+        for bid in each["bids"]
+        if bid["foreign"]
+    }
+    return any(host.is_dead for host in world.hosts.values() if host.held.node_uid in lent)
 
 
 def _all(world: World, collection: str) -> Iterator[Mapping[str, Any]]:

@@ -25,7 +25,8 @@ MINUTE_S: Final = 60.0
 HOUR_S: Final = 3600.0
 # How often an owner looks whether the slice is there, so that the installer can be run.
 LOOK_S: Final = 90.0
-LOOKS_MAX: Final = 40
+# After that it is run again where nothing came of it.
+AGAIN_S: Final = 20 * MINUTE_S
 _PLACE: Final = Place("sandbox", "bucket", "reports")
 
 
@@ -53,7 +54,8 @@ class Lent:
         kinds = ["v5p-8", "v5p-16"]
         asked = _asked(node, chance.choice(list(world.cloud.capacity)), chance.choice(kinds))
         is_disposable = chance.random() < 1 / 2
-        self._adopt(world.cloud.lend(asked), chance, is_disposable=is_disposable)
+        world.cloud.lend(asked)
+        self._adopt(asked, chance, is_disposable=is_disposable)
         after(chance.uniform(2 * MINUTE_S, HOUR_S / 2), lambda: world.people.try_out(node, chance))
         for hours in (0.5, 2.5):
             after(hours * HOUR_S, lambda: world.people.order("release", {"slice": node}))
@@ -61,23 +63,33 @@ class Lent:
         if chance.random() < 1 / 3:
             after(chance.uniform(0.0, HOUR_S), lambda: self._replace(asked, chance))
 
-    def _adopt(self, held: Request, chance: Random, *, is_disposable: bool) -> None:
-        node, zone = held.asked.name, held.asked.zone
-        args = {"slice": node, "slice_uid": self._world.people.new_uid(), "node": node}
-        order = {**args, "zone": zone, "disposable": is_disposable}
+    def _adopt(self, asked: BidRequest, chance: Random, *, is_disposable: bool) -> None:
+        args = {"slice": asked.name, "slice_uid": self._world.people.new_uid()}
+        order = {**args, "node": asked.name, "zone": asked.zone, "disposable": is_disposable}
         self._world.people.order("slice-adopt", order)
         wait_s = chance.uniform(0.0, 20 * MINUTE_S)
-        self._world.engine.after(wait_s, lambda: self._install(held, LOOKS_MAX))
+        self._world.engine.after(wait_s, lambda: self._install(asked.name))
 
-    def _install(self, held: Request, looks: int) -> None:
+    def _install(self, node: str) -> None:
         """Run the installer on its hosts as soon as there is something to install."""
-        document = self._world.store.get(f"slices/{held.asked.name}")
+        held = self._world.cloud.requests.get(node)
+        document = self._world.store.get(f"slices/{node}")
+        if held is None or held.hosts:
+            return
         config = None if document is None else _config(document.fields, held, self._world)
         if config is not None and held.node_state == "READY":
             held.asked = replace(held.asked, metadata={"tpuctl-config": config})
             self._world.cloud.granted(held)
-        elif looks and held.node_state:
-            self._world.engine.after(LOOK_S, lambda: self._install(held, looks - 1))
+            self._world.engine.after(AGAIN_S, lambda: self._install_again(held))
+        else:
+            self._world.engine.after(LOOK_S, lambda: self._install(node))
+
+    def _install_again(self, held: Request) -> None:
+        silent = [host for host in held.hosts if host.acts and not host.has_spoken]
+        for host in silent:
+            host.begin()
+        if silent:
+            self._world.engine.after(AGAIN_S, lambda: self._install_again(held))
 
     def _err(self, asked: BidRequest, chance: Random) -> None:
         """Order what is refused: to adopt it under another name too, or what is ours."""
@@ -92,9 +104,9 @@ class Lent:
         """Delete it, and make another; its new life may be adopted like the first."""
         self._world.cloud.end(asked.name)
         if chance.random() < 1 / 2:
-            other = self._world.cloud.lend(asked)
+            self._world.cloud.lend(asked)
             if chance.random() < 1 / 2:
-                self._adopt(other, chance, is_disposable=False)
+                self._adopt(asked, chance, is_disposable=False)
 
 
 def _asked(node: str, zone: str, accelerator_type: str) -> BidRequest:

@@ -71,13 +71,16 @@ class Onward:
                 is_older = known[look] and bid[look] and bid[look] < known[look]
                 claim(not is_older, f"{bid['name']}: an older look took the place of a newer one")
             if bid["booted_at"] and not known["booted_at"]:
-                self._booted(bid["name"])
+                self._booted(bid)
 
-    def _booted(self, name: str) -> None:
+    def _booted(self, bid: Mapping[str, Any]) -> None:
         """A bid has booted when all its own hosts have spoken."""
-        hosts = [host for host in self._world.hosts.values() if host.held.asked.name == name]
+        everybody, uid = self._world.hosts.values(), bid["node_uid"]
+        hosts = [host for host in everybody if host.held.node_uid == uid]
         have_spoken = bool(hosts) and all(host.has_spoken for host in hosts)
-        claim(have_spoken, f"{name} is said to have booted, and not all its hosts have spoken")
+        claim(
+            have_spoken, f"{bid['name']} is said to have booted, and not all its hosts have spoken"
+        )
 
 
 def _snapshot(path: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
