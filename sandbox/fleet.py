@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sandbox import metadata, processes
 from sandbox.machine import REBOOT
+from sandbox.memory import MIB, MemoryWatch
 from sandbox.metadata_server import MetadataServer
 from sandbox.resources import Host, Power
 
@@ -100,6 +101,7 @@ class Fleet:
                 self._discard(left.name)
         self._kept = set(kept)
         self._boots = 0
+        self._memory = MemoryWatch()
         processes.adopt_orphans()
 
     def pid_of(self, host: str) -> int | None:
@@ -138,6 +140,7 @@ class Fleet:
     def close(self) -> None:
         """End all machines and stop all metadata servers."""
         self._power_off(list(self._machines.values()))
+        self._memory.close()
         for server in self._servers.values():
             server.close()
         self._servers.clear()
@@ -150,6 +153,7 @@ class Fleet:
         if self._machines.get(machine.host) is not machine:
             return False
         del self._machines[machine.host]
+        self._memory.remove(machine.process.pid)
         self._end_orphans()
         return True
 
@@ -172,7 +176,6 @@ class Fleet:
                     f"--sandbox={os.getpid()}",
                     f"--cores={settings.host_cores}",
                     f"--seat={self._boots}",
-                    f"--memory-mib={settings.host_memory_mib}",
                 ],
                 cwd=_PROJECT,
                 env=self._environment(host),
@@ -182,6 +185,7 @@ class Fleet:
                 start_new_session=True,
             )
         self._boots += 1
+        self._memory.add(process.pid, settings.host_memory_mib * MIB, directory / "console.log")
         machine = self._machines[host.name] = Machine(host.name, host.boot_id, process)
         threading.Thread(target=self._watch, args=(machine,), daemon=True).start()
 
@@ -215,6 +219,7 @@ class Fleet:
         processes.freeze_descendants(*(machine.process.pid for machine in machines))
         for machine in machines:
             del self._machines[machine.host]
+            self._memory.remove(machine.process.pid)
             machine.process.terminate()
         for machine in machines:
             try:

@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-from sandbox import limits, processes
+from sandbox import cores, processes
 
 # The exit code of a boot that ends because the host itself wants to reboot.
 REBOOT = 42
@@ -24,8 +24,6 @@ _REBOOT_SIGNAL = signal.SIGUSR1
 _HANDLED = {signal.SIGTERM, signal.SIGCHLD, _REBOOT_SIGNAL}
 _METADATA_TIMEOUT_S = 2
 _METADATA_RETRY_S = 0.5
-# How often a host with a limit looks how much memory it has in use.
-_LOOK_S = 0.25
 
 
 def main() -> None:
@@ -37,30 +35,19 @@ def main() -> None:
     if os.getppid() != options.sandbox:
         return
     os.chdir(options.directory)
-    limits.keep_to_cores(options.cores, options.seat)
+    cores.keep_to(options.cores, options.seat)
     # How a process on the host reboots it: it has no kernel of its own to ask.
     os.environ["TPUCTL_REBOOT"] = f"kill -{_REBOOT_SIGNAL.value} {os.getpid()}"
     _open_door(options.directory / "ssh")
     is_running, last = _boot(options.directory), signal.SIGTERM
     while is_running:
-        last = _await_signal(options.memory_mib * limits.MIB)
+        last = signal.Signals(signal.sigwait(_HANDLED))
         is_running = last not in {signal.SIGTERM, _REBOOT_SIGNAL}
         processes.reap()
     processes.end_descendants(os.getpid())
     processes.reap()
     if last is _REBOOT_SIGNAL:
         sys.exit(REBOOT)
-
-
-def _await_signal(limit_bytes: int) -> signal.Signals:
-    """Wait for the next signal; meanwhile see to it that the host keeps to its memory."""
-    if not limit_bytes or not processes.IS_LINUX:
-        return signal.Signals(signal.sigwait(_HANDLED))
-    while (found := signal.sigtimedwait(_HANDLED, _LOOK_S)) is None:
-        said = limits.end_largest(os.getpid(), limit_bytes)
-        if said:
-            print(said, flush=True)  # noqa: T201 - the console
-    return signal.Signals(found.si_signo)
 
 
 def _open_door(folder: Path) -> None:
@@ -138,7 +125,6 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--sandbox", type=int, required=True, help="process id of the sandbox")
     parser.add_argument("--cores", type=int, default=0, help="how many it may use; 0: all")
     parser.add_argument("--seat", type=int, default=0, help="whose turn it is with the cores")
-    parser.add_argument("--memory-mib", type=int, default=0, help="0: as much as there is")
     return parser.parse_args(arguments)
 
 

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,9 +62,25 @@ def start_time(pid: int) -> str | None:
 
 def descendants(*roots: int, spare: Collection[int] = ()) -> list[int]:
     """Return all living descendants, parents before children, without the spared branches."""
+    return _below(_children(), roots, spare)
+
+
+def trees(roots: Iterable[int]) -> dict[int, list[int]]:
+    """Return the living descendants of each of these processes, with one look at the machine."""
+    children = _children()
+    return {root: _below(children, [root], ()) for root in roots}
+
+
+def _children() -> Mapping[int, list[_Process]]:
     children: dict[int, list[_Process]] = {}
     for process in _list_processes():
         children.setdefault(process.parent, []).append(process)
+    return children
+
+
+def _below(
+    children: Mapping[int, list[_Process]], roots: Iterable[int], spare: Collection[int]
+) -> list[int]:
     found: list[int] = []
     queue = list(roots)
     while queue:
