@@ -97,6 +97,7 @@ SLICES: Final[tuple[Mutant, ...]] = (
         "shared.core.capacity",
         "        elif bid.foreign:\n            continue ",
         "        elif False:\n            continue ",
+        case="tests/unit/app/test_adoption.py",
     ),
     single(
         "what is only watched cannot be lost",
