@@ -1604,6 +1604,15 @@ def bound_spool(root: Path, bytes_max: int = SPOOL_BYTES_MAX) -> int:
     return dropped
 
 
+def set_aside(root: Path, chunk: Path) -> None:
+    """Keep the newest chunk that storage has, as evidence for an agent that was killed; no other."""
+    kept = chunk.with_suffix(".sent")
+    os.replace(str(chunk), str(kept))
+    for older in root.glob("*/*/*/*.sent"):
+        if older != kept:
+            older.unlink()
+
+
 def spool_evidence(directory: Path) -> str:
     """Return the last output of an attempt that did not live to report it."""
     data = b""
@@ -2713,7 +2722,7 @@ class Agent:
                 log.warning("log not shipped: %s", error)
                 bound_spool(self._root.logs)
                 return
-            chunk.unlink()
+            set_aside(self._root.logs, chunk)
         if attempt is not None and not attempt.is_live and not attempt.is_flushed:
             self._inbox.put(LogsShipped(attempt.key, boot_clock()))
 

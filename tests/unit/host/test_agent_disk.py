@@ -168,6 +168,19 @@ def test_chunks_left_open_by_an_earlier_life_are_shipped_too(tmp_path: Path) -> 
     assert "last words\n" == agent.spool_evidence(directory)
 
 
+def test_what_storage_has_is_evidence_too_and_only_the_newest_is_kept(tmp_path: Path) -> None:
+    """An agent may die long after its program said its last words."""
+    older, newer = tmp_path / "j" / "0" / "1", tmp_path / "j" / "1" / "1"
+    for directory, number in ((older, 0), (newer, 0), (newer, 1)):
+        directory.mkdir(parents=True, exist_ok=True)
+        chunk = directory / f"{number:06d}.log"
+        chunk.write_bytes(b"words %d\n" % number)
+        agent.set_aside(tmp_path, chunk)
+
+    assert [] == agent.spooled(tmp_path)
+    assert ("", "words 1\n") == (agent.spool_evidence(older), agent.spool_evidence(newer))
+
+
 def test_a_record_survives_its_file(tmp_path: Path) -> None:
     """What a boot has started is read back as it was written."""
     record = agent.step(running(), exited(3.0))[0].record
