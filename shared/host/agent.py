@@ -1605,7 +1605,7 @@ def bound_spool(root: Path, bytes_max: int = SPOOL_BYTES_MAX) -> int:
 
 
 def set_aside(root: Path, chunk: Path) -> None:
-    """Keep the newest chunk that storage has, as evidence for an agent that was killed; no other."""
+    """Keep the newest chunk that storage has: what an agent that was killed has for evidence."""
     kept = chunk.with_suffix(".sent")
     os.replace(str(chunk), str(kept))
     for older in root.glob("*/*/*/*.sent"):

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -85,16 +84,6 @@ def _pid(path: Path) -> int:
     return int(eventually(lambda: path.read_text().strip() if path.exists() else ""))
 
 
-def _on_disk(host: Host) -> str:
-    """Return what the host keeps of its programs' output, shipped or not."""
-    text = ""
-    for path in (host.root / "logs").glob("*/*/*/*.*"):
-        # A chunk gets another name when it is full, and when storage has it.
-        with suppress(FileNotFoundError):
-            text += path.read_text("utf-8")
-    return text
-
-
 def _is_alive(pid: int) -> bool:
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -155,7 +144,7 @@ def test_a_dead_agent_takes_everything_of_its_workload_with_it(
     spec = _spec(cloud, ["python", "-c", _double_fork(tmp_path)])
     _start(cloud, host, spec)
     main, orphan = _pid(tmp_path / "main"), _pid(tmp_path / "orphan")
-    eventually(lambda: "last words" in _on_disk(host))
+    eventually(lambda: "last words" in _logs(cloud))
 
     os.kill(host.agent_pid(), signal.SIGKILL)
     attempt = _flushed(cloud)
