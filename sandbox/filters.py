@@ -54,14 +54,9 @@ def ordered(text: str, names: Iterable[str], show: Callable[[str], JsonObject]) 
         if key is None:
             raise bad_field("order_by", f"Invalid order_by: '{text}'.")
         path = key["path"]
-        rank_of = {name: _rank_of(_value(show(name), path)) for name in found}
+        rank_of = {name: _rank(_value(show(name), path)) for name in found}
         found.sort(key=rank_of.__getitem__, reverse=bool(key["desc"]))
     return found
-
-
-def _rank_of(value: object) -> Rank:
-    """Rank a field; one that is not there stands before all."""
-    return (-1, 0.0, "") if value is None else _rank(str(value))
 
 
 class _Reader:
@@ -142,8 +137,11 @@ def _compares(sign: str, value: object, wanted: str) -> bool:
     return _ORDERS[sign](_rank(text), _rank(wanted))
 
 
-def _rank(text: str) -> Rank:
-    """Say what stands before what: numbers (int64 is text in JSON), then moments, then text."""
+def _rank(value: object) -> Rank:
+    """Say what stands before what: nothing, numbers (int64 is text in JSON), moments, text."""
+    if value is None:
+        return -1, 0.0, ""
+    text = str(value)
     if _NUMBER.fullmatch(text):
         return 0, float(text), ""
     with suppress(ValueError):

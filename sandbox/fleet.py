@@ -152,10 +152,13 @@ class Fleet:
         """
         if self._machines.get(machine.host) is not machine:
             return False
-        del self._machines[machine.host]
-        self._memory.remove(machine.process.pid)
+        self._drop(machine)
         self._end_orphans()
         return True
+
+    def _drop(self, machine: Machine) -> None:
+        del self._machines[machine.host]
+        self._memory.remove(machine.process.pid)
 
     def _start(self, host: Host, settings: Settings) -> None:
         directory = self.directory_of(host.name)
@@ -218,8 +221,7 @@ class Fleet:
             return
         processes.freeze_descendants(*(machine.process.pid for machine in machines))
         for machine in machines:
-            del self._machines[machine.host]
-            self._memory.remove(machine.process.pid)
+            self._drop(machine)
             machine.process.terminate()
         for machine in machines:
             try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,18 +60,20 @@ class MemoryWatch:
             bounds = dict(self._bounds)
             for root, pids in processes.trees(bounds).items():
                 said = end_largest(pids, bounds[root].limit_bytes)
-                # The host may be gone by now, and its disk with it.
-                with suppress(OSError):
-                    if said:
-                        _append(bounds[root].console, f"{said}\n")
+                if said:
+                    # The host may be gone by now, and its disk with it.
+                    with (
+                        suppress(OSError),
+                        bounds[root].console.open("a", encoding="utf-8") as file,
+                    ):
+                        file.write(f"{said}\n")
 
 
-def end_largest(pids: Iterable[int], limit_bytes: int) -> str | None:
+def end_largest(pids: Collection[int], limit_bytes: int) -> str | None:
     """Kill the largest of these processes if together they are larger than that.
 
     Return what a kernel's log would say of it, or None.
     """
-    pids = list(pids)
     # What several share is counted once for each here: quickly read, and never too little.
     if sum(_resident(pid) for pid in pids) <= limit_bytes:
         return None
@@ -89,7 +91,7 @@ def end_largest(pids: Iterable[int], limit_bytes: int) -> str | None:
     )
 
 
-def memory_of(pids: Iterable[int]) -> Mapping[int, int]:
+def memory_of(pids: Collection[int]) -> Mapping[int, int]:
     """Return the bytes that processes hold; of what several share, each holds a part."""
     found: dict[int, int] = {}
     for pid in pids:
@@ -100,11 +102,6 @@ def memory_of(pids: Iterable[int]) -> Mapping[int, int]:
     return found
 
 
-def _append(path: Path, text: str) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(text)
-
-
 def _resident(pid: int) -> int:
     with suppress(OSError):
         return int(Path(f"/proc/{pid}/statm").read_text("utf-8").split()[1]) * _PAGE
@@ -113,5 +110,5 @@ def _resident(pid: int) -> int:
 
 def _name_of(pid: int) -> str:
     with suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text("utf-8").strip()
+        return Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
     return "?"

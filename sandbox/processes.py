@@ -65,9 +65,9 @@ def descendants(*roots: int, spare: Collection[int] = ()) -> list[int]:
     return _below(_children(), roots, spare)
 
 
-def trees(roots: Iterable[int]) -> dict[int, list[int]]:
+def trees(roots: Collection[int]) -> dict[int, list[int]]:
     """Return the living descendants of each of these processes, with one look at the machine."""
-    children = _children()
+    children = _children() if roots else {}
     return {root: _below(children, [root], ()) for root in roots}
 
 

@@ -140,10 +140,8 @@ class Host:
 
     def leave_beside_mandate(self) -> None:
         """Put what it would say where launch looks for it; it tries again and again."""
-        stem = self.config.mandate.removesuffix(".json")
         if not self.is_cut_off:
-            name = f"{stem}.host-{self.config.bid}-{self._number}.json"
-            self._around.blobs.put(name, self.snapshot().data)
+            self._around.blobs.put(agent.left_report(self.config), self.snapshot().data)
 
     @property
     def _words(self) -> object:

@@ -152,12 +152,13 @@ def _preempt(installation: Installation, told: Told) -> Told:
 
 def _is_due(told: Told, job: Job, plan: Plan) -> bool:
     """It is far enough, and has done some of that in this attempt: it may have begun there."""
-    attempts = {attempt.number: attempt for attempt in told.attempts[PREEMPTED]}
-    attempt = attempts.get(plan.attempt)
+    has_stepped = any(
+        attempt.number == plan.attempt and attempt.first_step_at is not None
+        for attempt in told.attempts[PREEMPTED]
+    )
     return (
         job.stage is Stage.RUNNING
-        and attempt is not None
-        and attempt.first_step_at is not None
+        and has_stepped
         and job.attempt == plan.attempt
         and job.progress is not None
         and job.progress.step >= plan.step

@@ -56,10 +56,9 @@ def _listened(loaded: Loaded, asked: Situation) -> Loaded:
 
 def _left(app: App, now: Situation) -> Iterator[Blob]:
     """Read what the silent hosts of the current generation left: one list finds most nothing."""
-    prefix = _prefix(now)
-    wanted = {f"{prefix}{bid}-{host}.json" for bid, host in unheard(now)}
+    wanted = {_place(now, bid, host) for bid, host in unheard(now)}
     app.deadline.check()
-    for info in app.blobs.list(prefix):
+    for info in app.blobs.list(_prefix(now)):
         if info.name in wanted:
             app.deadline.check()
             blob = app.blobs.get(info.name)
@@ -89,10 +88,15 @@ def _believed(app: App, now: Situation, blob: Blob) -> Snapshot:
     place = (snapshot.slice, snapshot.slice_uid, snapshot.generation)
     if place != (now.slice.name, now.slice.uid, now.slice.generation):
         raise InvalidRequest(f"it is of {snapshot.slice}, generation {snapshot.generation}")
-    if blob.name != f"{_prefix(now)}{snapshot.bid}-{snapshot.host}.json":
+    if blob.name != _place(now, snapshot.bid, snapshot.host):
         raise InvalidRequest(f"it is of host {snapshot.host} of request {snapshot.bid}")
     authenticate(snapshot, app.secret)
     return snapshot
+
+
+def _place(now: Situation, bid: str, host: int) -> str:
+    """Name what a host leaves, as its agent does."""
+    return f"{_prefix(now)}{bid}-{host}.json"
 
 
 def _prefix(now: Situation) -> str:

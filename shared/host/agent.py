@@ -1142,6 +1142,12 @@ _RULES: Tuple[Callable[[State, float], Decision], ...] = (
 # === 3 words ==================================================================================
 
 
+def left_report(config: Config) -> str:
+    """Name the object in which a host leaves, beside its mandate, what it cannot publish."""
+    stem = config.mandate[: -len(".json")]
+    return "{}.host-{}-{}.json".format(stem, config.bid, config.host)
+
+
 def snapshot(state: State, *, sequence: int, at: str) -> Dict[str, object]:
     """Say everything that is true now, in the words of docs/protocol.md §6."""
     config, attempt, mandate = state.config, state.attempt, state.mandate
@@ -2658,10 +2664,8 @@ class Agent:
         return True
 
     def _leave_beside_mandate(self, data: bytes) -> None:
-        stem = self._config.mandate[: -len(".json")]
-        name = "{}.host-{}-{}.json".format(stem, self._config.bid, self._config.host)
         try:
-            self._google.replace_object(self._config.bucket, name, data)
+            self._google.replace_object(self._config.bucket, left_report(self._config), data)
         except (CallFailed, Malformed) as error:
             log.warning("snapshot not left beside the mandate: %s", error)
 

@@ -18,6 +18,7 @@ from shared.core.stages import TERMINAL, TRANSITIONS, Stage
 from shared.ports import Create, Document, Replace, Write
 from tests.simulation.chance import Fault
 from tests.simulation.claims import Violation, claim
+from tests.simulation.documents import bids_of
 from tests.simulation.history import History
 from tests.simulation.lent_checks import LentChecks
 from tests.simulation.onward import Onward
@@ -133,7 +134,7 @@ class Checks:
 
     def _slice(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> None:
         name = new["name"]
-        self._decided |= {bid["name"] for each in new["generations"] for bid in each["bids"]}
+        self._decided |= {bid["name"] for bid in bids_of(new)}
         if old is None or old["uid"] != new["uid"]:
             self.lent.adopted(new)
             claim(old is None or not old["live"], f"{name} was made again while it was there")
@@ -211,10 +212,9 @@ class Checks:
         claim(ours, f"{name} in {zone} is not ours and was deleted")
         assert parsed is not None
         slice_ = self._slice_of(parsed[1])
-        for each in slice_["generations"] if slice_ else ():
-            for bid in each["bids"]:
-                is_current = bid["name"] == name and bid["condemned_at"] is None
-                claim(not is_current, f"{name} is current and was deleted")
+        for bid in bids_of(slice_) if slice_ else ():
+            is_current = bid["name"] == name and bid["condemned_at"] is None
+            claim(not is_current, f"{name} is current and was deleted")
 
     def _slice_of(self, uid: str) -> Mapping[str, Any] | None:
         for document in self._world.store.documents("slices"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shared.core.names import parse_cloud_name
 from shared.core.slices import Kind
 from shared.core.stages import TERMINAL, Stage
+from tests.simulation.documents import bids_of
 
 if TYPE_CHECKING:
     from tests.simulation.requested import Request
@@ -61,8 +62,7 @@ def _waits_in_line(world: World, job: str) -> bool:
         held.state == "WAITING_FOR_RESOURCES" and world.cloud.is_full(held.asked.zone)
         for slice_ in _all(world, "slices")
         if slice_["live"] and slice_["job"] == job
-        for each in slice_["generations"]
-        for bid in each["bids"]
+        for bid in bids_of(slice_)
         if (held := world.cloud.requests.get(bid["name"])) is not None
     )
 
@@ -73,9 +73,8 @@ def _waits_for_its_owner(world: World, job: str) -> bool:
         bid["node_uid"]
         for slice_ in _all(world, "slices")
         if slice_["live"] and slice_["job"] == job
-        for each in slice_["generations"]
-        for bid in each["bids"]
-        if bid["foreign"]
+        for bid in bids_of(slice_)
+        if bid["foreign"] and bid["booted_at"] is None
     }
     return any(host.is_dead for host in world.hosts.values() if host.held.node_uid in lent)
 
@@ -120,8 +119,7 @@ def orphans(world: World) -> Iterator[Request]:
         bid["name"]
         for slice_ in _all(world, "slices")
         if slice_["live"]
-        for each in slice_["generations"]
-        for bid in each["bids"]
+        for bid in bids_of(slice_)
         if bid["gone_at"] is None
     }
     for name, held in world.cloud.requests.items():
@@ -135,10 +133,9 @@ def _slices(world: World) -> Iterator[str]:
     """A temporary slice whose job is over is not kept, and what is condemned is gone."""
     over = {job["id"] for job in _all(world, "jobs") if job["stage"] in TERMINAL}
     for slice_ in _all(world, "slices"):
-        for each in slice_["generations"]:
-            for bid in each["bids"]:
-                if bid["condemned_at"] is not None and bid["gone_at"] is None:
-                    yield f"{bid['name']} is condemned and not gone"
+        for bid in bids_of(slice_):
+            if bid["condemned_at"] is not None and bid["gone_at"] is None:
+                yield f"{bid['name']} is condemned and not gone"
         is_own = slice_["kind"] != Kind.TEMPORARY and slice_["wanted"]
         if slice_["live"] and not is_own and (slice_["job"] in over or not slice_["job"]):
             yield f"{slice_['name']} is kept for nobody"

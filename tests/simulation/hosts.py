@@ -224,8 +224,7 @@ class Host:
     @property
     def leaves_at(self) -> str:
         """Name what it leaves beside its mandate."""
-        config = self.state.config
-        return f"{config.mandate.removesuffix('.json')}.host-{config.bid}-{self.number}.json"
+        return agent.left_report(self.state.config)
 
     def _repeat_if_lossy(self) -> None:
         """Where messages get lost, what agents repeat every few minutes is run in full."""

@@ -1,12 +1,13 @@
-"""TPUs that other people make, and that owners of jobs adopt for a while.
+"""What other people make, and TPUs of theirs that owners of jobs adopt for a while.
 
 Whoever made one may delete it whenever they like, and make another of the same name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,9 +17,9 @@ from shared.core.mandates import Place, agent_config
 from shared.core.names import parse_cloud_name
 from shared.core.slices import Slice
 from tests.simulation.chance import Fault
+from tests.simulation.requested import Request
 
 if TYPE_CHECKING:
-    from tests.simulation.requested import Request
     from tests.simulation.world import World
 
 MINUTE_S: Final = 60.0
@@ -38,14 +39,20 @@ class Lent:
 
     def begin(self, chaos_s: float) -> None:
         """Plan everything, from a stream of its own for each."""
-        for number, _ in enumerate(list(self._world.people.jobs)):
+        self._stand_around()
+        for number in range(self._world.size.jobs):
             chance = self._world.chance.of(f"lent {number}")
             at, is_drawn = chance.uniform(MINUTE_S, chaos_s / 2), chance.random() < 1 / 2
             if Fault.ADOPTIONS in self._world.chance.faults and is_drawn:
-                self._world.engine.at(at, self._lending(f"lent-{number:03d}", chance))
+                self._world.engine.at(at, partial(self._lend, f"lent-{number:03d}", chance))
 
-    def _lending(self, node: str, chance: Random) -> Callable[[], None]:
-        return lambda: self._lend(node, chance)
+    def _stand_around(self) -> None:
+        """Requests stand in the same project, with names that are like ours."""
+        cloud = self._world.cloud
+        zones = list(cloud.capacity)
+        for number, name in enumerate(("tpuctl-zzzzzz-uid00001-g1-b0", "tpuctl-mine", "theirs")):
+            asked = _asked(name, zones[number % len(zones)], "v5p-8")
+            cloud.requests[name] = Request(asked, "", "ACTIVE", node_state="READY")
 
     def _lend(self, node: str, chance: Random) -> None:
         """Make a TPU, let it be adopted and used, and perhaps take it away again."""

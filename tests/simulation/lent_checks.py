@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shared.core.names import parse_cloud_name
 from shared.core.slices import Kind
 from tests.simulation.claims import claim
+from tests.simulation.documents import bids_of
 
 if TYPE_CHECKING:
     from tests.simulation.memory_store import MemoryStore
@@ -36,10 +37,8 @@ class LentChecks:
     @staticmethod
     def changed(new: Mapping[str, Any]) -> None:
         """What its owner did not give away is never made again."""
-        is_theirs = new["kind"] == Kind.ADOPTED and not new["disposable"]
-        claim(
-            not is_theirs or new["generation"] == 1, f"{new['name']} is theirs, and is made again"
-        )
+        name, is_again = new["name"], new["kind"] == Kind.ADOPTED and new["generation"] > 1
+        claim(not is_again or new["disposable"], f"{name} is theirs, and is made again")
 
     def removing(self, held: Request) -> None:
         """It was given away by its owner, and nobody uses it any more."""
@@ -60,5 +59,4 @@ class LentChecks:
 
 
 def _bids_of_others(slice_: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    bids = [bid for each in slice_["generations"] for bid in each["bids"]]
-    return [bid for bid in bids if bid["foreign"]]
+    return [bid for bid in bids_of(slice_) if bid["foreign"]]

@@ -12,6 +12,11 @@ from dataclasses import dataclass
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
+from typing import Final
+
+CORE: Final = "shared.core"
+APP: Final = "shared.app"
+AGENT: Final = "shared.host.agent"
 
 
 @dataclass(frozen=True, slots=True)

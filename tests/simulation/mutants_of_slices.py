@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.simulation.mutants import Mutant, single
+from tests.simulation.mutants import APP, CORE, Mutant, single
 
 SLICES: Final[tuple[Mutant, ...]] = (
     single(
         "an ended gang ends the next one",
         "how far the end of a gang has come goes with its attempt",
-        "shared.core.reacting",
+        f"{CORE}.reacting",
         ", ending=None, finishing_since=None)",
         ")",
         case="tests/unit/core/test_work.py",
@@ -18,7 +18,7 @@ SLICES: Final[tuple[Mutant, ...]] = (
     single(
         "only what was started has an end",
         "the first mandate that is not its start ends a writer, told or not",
-        "shared.core.telling",
+        f"{CORE}.telling",
         "    is_its = writer.generation == generation.number\n",
         "    is_its = writer.generation == generation.number"
         " and generation.mandate.action == 'start'\n",
@@ -27,7 +27,7 @@ SLICES: Final[tuple[Mutant, ...]] = (
     single(
         "a host that cannot start is waited for",
         "who has read the start and cannot prepare again ends the gang",
-        "shared.core.causes",
+        f"{CORE}.causes",
         " or failed(host, start)",
         "",
         case="tests/unit/core/test_half_gangs.py",
@@ -35,7 +35,7 @@ SLICES: Final[tuple[Mutant, ...]] = (
     single(
         "to read the start is to begin",
         "who speaks and has not begun two minutes after the start ends the gang",
-        "shared.core.causes",
+        f"{CORE}.causes",
         "    return host.seen_sequence >= start.sequence and is_at_it",
         "    return host.seen_sequence >= start.sequence",
         case="tests/unit/core/test_half_gangs.py",
@@ -43,7 +43,7 @@ SLICES: Final[tuple[Mutant, ...]] = (
     single(
         "a boot that shall end is prepared",
         "after a restart nothing starts in a boot that was to end",
-        "shared.core.work",
+        f"{CORE}.work",
         "        and host.boot != current.restart.get(str(host.host))\n",
         "",
         case="tests/unit/core/test_restarting.py",
@@ -51,7 +51,7 @@ SLICES: Final[tuple[Mutant, ...]] = (
     single(
         "restarts are paid for",
         "what an owner orders costs no budget",
-        "shared.core.gangs",
+        f"{CORE}.gangs",
         "    if ending is not None and ending.is_ordered:\n        return go_on",
         "    if False:\n        return go_on",
         case="tests/unit/core/test_restarting.py",
@@ -59,42 +59,42 @@ SLICES: Final[tuple[Mutant, ...]] = (
     single(
         "what was adopted is deleted",
         "what others made is deleted only where it is disposable",
-        "shared.core.letting_go",
+        f"{CORE}.letting_go",
         "    return bid.foreign and not slice_.disposable",
         "    return False",
     ),
     single(
         "what was adopted is made again",
         "what others made is made again only where it is disposable",
-        "shared.core.slices",
+        f"{CORE}.slices",
         "        return self.kind is not Kind.ADOPTED or self.disposable",
         "        return True",
     ),
     single(
         "another one of its name is it",
         "an adopted TPU is its name, its id and the time of its creation",
-        "shared.core.observe",
+        f"{CORE}.observe",
         "    if bid.foreign and bid.node_uid not in {node.uid for node in request.nodes}:\n",
         "    if False:\n",
     ),
     single(
         "what is adopted is adopted again",
         "a TPU is one slice at a time",
-        "shared.app.slice_orders",
+        f"{APP}.slice_orders",
         "if any(bid.foreign and bid.name == node.name for bid in _bids_in(other, node.zone)):",
         "if False:",
     ),
     single(
         "what is ours is adopted",
         "what an installation made is nobody's to adopt",
-        "shared.core.slice_orders",
+        f"{CORE}.slice_orders",
         "    if installation is not None:",
         "    if False:",
     ),
     single(
         "what is only watched has to boot",
         "an adopted TPU is only watched until its hosts speak",
-        "shared.core.capacity",
+        f"{CORE}.capacity",
         "        elif bid.foreign:\n            continue ",
         "        elif False:\n            continue ",
         case="tests/unit/app/test_adoption.py",
@@ -102,14 +102,14 @@ SLICES: Final[tuple[Mutant, ...]] = (
     single(
         "what is only watched cannot be lost",
         "an adopted TPU that is gone is lost, installed or not",
-        "shared.core.capacity",
+        f"{CORE}.capacity",
         "    bid = (current.claimed_bid or current.foreign_bid) if current else None",
         "    bid = current.claimed_bid if current else None",
     ),
     single(
         "bells ring on what was adopted",
         "the metadata of what others made stays as it is",
-        "shared.app.perform",
+        f"{APP}.perform",
         "    if bid is not None and is_there and not bid.foreign:\n",
         "    if bid is not None and is_there:\n",
     ),

@@ -5,12 +5,13 @@ Looked at with each commit, and with each mandate that is put. Raises Violation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shared.core.mandates import sequence_of
 from shared.ports import Create, Document, Guard, Replace, Write
 from tests.simulation.claims import claim
+from tests.simulation.documents import bids_of
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -62,8 +63,8 @@ class Onward:
         self._mandates[name] = sequence
 
     def _slice(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-        before = {bid["name"]: bid for bid in _bids(old)}
-        for bid in _bids(new):
+        before = {bid["name"]: bid for bid in bids_of(old)}
+        for bid in bids_of(new):
             known = before.get(bid["name"])
             if known is None:
                 continue
@@ -96,11 +97,6 @@ def _held(writes: Sequence[Write], path: str, job: str) -> None:
         write.path == f"jobs/{job}" and isinstance(write, (Replace, Guard)) for write in writes
     )
     claim(not job or is_held, f"{path} was changed, and {job} that was read with it was not held")
-
-
-def _bids(slice_: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for generation in slice_["generations"]:
-        yield from generation["bids"]
 
 
 def _fields(document: Document | None) -> Mapping[str, Any] | None:

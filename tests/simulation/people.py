@@ -128,11 +128,7 @@ class People:
         if second in self.jobs:
             return
         self._chance.happens(Fault.SECOND_JOBS)
-        self.jobs.append(second)
-        self._world.programs.known[second] = self._program(chance)
-        spec = {**self._spec(chance), "accelerator_type": None}
-        args = {"job": second, "spec": spec, "slice_uid": self.new_uid(), "on": fields["slice"]}
-        self.order("submit", args)
+        self._submit_on(str(fields["slice"]), second, chance)
 
     def _same_name(self, job: str, chance: Random) -> None:
         """Let a slice go, and make another of the same name as soon as that is possible."""
@@ -176,7 +172,9 @@ class People:
 
     def try_out(self, name: str, chance: Random) -> None:
         """Run a job on a slice that has a name."""
-        job = f"test{self.new_uid()}"
+        self._submit_on(name, f"test{self.new_uid()}", chance)
+
+    def _submit_on(self, name: str, job: str, chance: Random) -> None:
         self.jobs.append(job)
         self._world.programs.known[job] = self._program(chance)
         spec = {**self._spec(chance), "accelerator_type": None}

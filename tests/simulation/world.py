@@ -7,14 +7,13 @@ to its end; invariants are looked at with every step (``checks``), liveness at t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from shared.app import health_check, push
 from shared.app.context import App
 from shared.catalog_data import load_catalog
-from shared.core.cloud import BidRequest
 from shared.core.policy import Policy
 from shared.deadline import Deadline
 from shared.errors import ControlPlaneError
@@ -45,16 +44,6 @@ INSTALLATION: Final = "abc123"
 POLICY: Final = Policy(snapshot_s=300.0, silent_host_s=900.0, silent_slice_s=1800.0)
 # What a version before this one does not know, and does not keep.
 LATE_FIELDS: Final = frozenset({"stuck_since", "summary"})
-_FOREIGN: Final = BidRequest(
-    name="",
-    zone="",
-    accelerator_type="v5p-8",
-    runtime_version="tpu-ubuntu2204-base",
-    tier="spot",
-    labels={},
-    metadata={},
-    request_id="",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +162,6 @@ class World:
         self.people.begin(size.chaos_s)
         self.weather.begin(size.chaos_s)
         self.lent.begin(size.chaos_s)
-        self._foreign()
         self.engine.at(1.0, self._tick)
         self.engine.run(size.chaos_s)
         self.weather.end()
@@ -284,9 +272,3 @@ class World:
             self.hosts[f"{held.node_uid}-{host.number}"] = host
             self.hearing.listen_to(host)
         self.weather.node_granted(held)
-
-    def _foreign(self) -> None:
-        """Other people's requests stand in the same project, with names that are like ours."""
-        for number, name in enumerate(("tpuctl-zzzzzz-uid00001-g1-b0", "tpuctl-mine", "theirs")):
-            asked = replace(_FOREIGN, name=name, zone=ZONES[number % len(ZONES)])
-            self.cloud.requests[name] = Request(asked, "", "ACTIVE", node_state="READY")

@@ -17,7 +17,7 @@ SHOWN: JsonObject = {
 }
 ROWS: dict[str, JsonObject] = {
     "a": {"zone": "east", "size": {"chips": "16"}},
-    "b": {"zone": "west", "size": {"chips": "4"}},
+    "b": {"zone": "west", "size": {"chips": "4"}, "disk": "100"},
     "c": {"zone": "east", "size": {"chips": "4"}},
 }
 
@@ -105,6 +105,7 @@ def test_filter_that_is_not_understood_is_refused(text: str) -> None:
         ("zone desc", "bac"),
         ("size.chips, zone", "cba"),
         ("size.chips desc,zone desc", "abc"),
+        ("disk", "acb"),
         ("nothing", "abc"),
     ],
 )
