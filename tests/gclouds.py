@@ -84,7 +84,7 @@ def make_key(home: Path) -> None:
     keys = home / ".ssh"
     keys.mkdir(parents=True)
     key = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(keys / "google_compute_engine"))
-    subprocess.run(key, check=True, timeout=10)
+    subprocess.run(key, check=True, timeout=30)
 
 
 def pointed_at(home: Path, url: str, project: str = "sandbox") -> Gcloud:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.chaos.wire import Wire
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 # Long enough for what goes through at once, in a test that waits for nothing to come.
 SHORT_S = 0.2
 

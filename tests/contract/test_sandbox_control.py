@@ -102,7 +102,7 @@ def test_published_message_has_an_id(box: Box) -> None:
 
 def test_capacity_can_be_changed_while_it_runs(box: Box) -> None:
     """A waiting request is served as soon as there is room."""
-    box.tpu.create_queued_resource(box.request("w")).result(timeout=5)
+    box.tpu.create_queued_resource(box.request("w")).result(timeout=30)
     eventually(lambda: "WAITING_FOR_RESOURCES" == box.queued_state("w"))
 
     box.admin.change_settings(capacity={"us-central2-b/v4-16": 1})

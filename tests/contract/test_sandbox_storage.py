@@ -152,7 +152,7 @@ def test_composition_of_nothing_or_too_much_is_refused(box: Box, sources: object
     )
 
     with pytest.raises(urllib.error.HTTPError) as error:
-        urllib.request.urlopen(request, timeout=5)
+        urllib.request.urlopen(request, timeout=30)
     error.value.close()
 
     assert 400 == error.value.code
@@ -235,7 +235,7 @@ def test_multipart_body_is_read_with_any_line_ends_and_quotes(
         headers={"Content-Type": f"multipart/related; boundary={quote}=b={quote}"},
     )
 
-    urllib.request.urlopen(request, timeout=5).close()
+    urllib.request.urlopen(request, timeout=30).close()
 
     assert data == bucket.blob("parts").download_as_bytes()
 
@@ -247,11 +247,11 @@ def test_unmodified_object_is_not_sent_again(box: Box, bucket: storage.Bucket) -
     url = f"{box.url}/storage/v1/b/tpuctl-sandbox/o/poll?alt=media&ifGenerationNotMatch="
 
     with pytest.raises(urllib.error.HTTPError) as error:
-        urllib.request.urlopen(f"{url}{blob.generation}", timeout=5)
+        urllib.request.urlopen(f"{url}{blob.generation}", timeout=30)
     error.value.close()
 
     assert 304 == error.value.code
-    with urllib.request.urlopen(f"{url}1", timeout=5) as answer:
+    with urllib.request.urlopen(f"{url}1", timeout=30) as answer:
         assert str(blob.generation) == answer.headers["X-Goog-Generation"]
 
 
@@ -266,7 +266,7 @@ def test_failed_precondition_has_googles_body(box: Box, bucket: storage.Bucket) 
     )
 
     with pytest.raises(urllib.error.HTTPError) as error:
-        urllib.request.urlopen(request, timeout=5)
+        urllib.request.urlopen(request, timeout=30)
     body = json.load(error.value)
     error.value.close()
 

@@ -121,7 +121,7 @@ class SandboxCloud:
     def bell(self, name: str) -> str | None:
         """Look at the node's metadata."""
         path = f"projects/sandbox/locations/{ZONE}/nodes/{name}"
-        metadata = self.api._client.get_node(name=path, timeout=10).metadata
+        metadata = self.api._client.get_node(name=path, timeout=30).metadata
         return metadata.get(tpu.BELL_KEY)
 
     def plant(self, name: str) -> None:
@@ -129,7 +129,7 @@ class SandboxCloud:
         self.client.change_settings(capacity=self._capacity(1000))
         node = tpu_v2.Node(accelerator_type=TYPE, runtime_version="v2-alpha-tpuv5-lite")
         parent = f"projects/sandbox/locations/{ZONE}"
-        self.api._client.create_node(parent=parent, node_id=name, node=node, timeout=10)
+        self.api._client.create_node(parent=parent, node_id=name, node=node, timeout=30)
         eventually(lambda: _is_ready(self.api.find(ZONE, name), self.hosts))
         self.client.change_settings(capacity=self._capacity(0))
 
@@ -424,7 +424,7 @@ def test_the_rest_of_the_metadata_survives_the_bell(google: SandboxCloud, bid: B
 
     path = f"projects/sandbox/locations/{ZONE}/nodes/{bid.name}"
     eventually(lambda: google.bell(bid.name) == "1")
-    metadata = dict(google.api._client.get_node(name=path, timeout=10).metadata)
+    metadata = dict(google.api._client.get_node(name=path, timeout=30).metadata)
     assert {**bid.metadata, tpu.BELL_KEY: "1"} == metadata
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from cli.demo.story import NOTICE_S
 from sandbox import processes
 
 TPUCTL = [sys.executable, "-c", "import sys; from cli.main import main; sys.exit(main())"]
@@ -20,10 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 300
 
 pytestmark = pytest.mark.slow
-
-
-# Seconds from a notice to the request, and from prepared hosts to the process; over push more.
-QUICK_S = {"embedded": 1, "google": 3}
 
 
 @pytest.fixture(name="told", scope="module", params=["embedded", "google"])
@@ -44,7 +41,7 @@ def _told(
     assert 0 == done.returncode, done.stderr
     assert [] == processes_of(home)
     found: dict[str, Any] = json.loads(done.stdout)
-    return {**found, "wiring": request.param}
+    return found
 
 
 def test_the_demo_ends_with_bitwise_the_same_parameters(told: dict[str, Any]) -> None:
@@ -67,10 +64,16 @@ def test_every_restart_goes_on_from_a_checkpoint(told: dict[str, Any]) -> None:
     assert 0 == told["recoveries"][0]["steps_redone"]
 
 
-def test_the_control_plane_takes_seconds_at_most(told: dict[str, Any]) -> None:
-    """From a notice to the request for a new slice; from the prepared hosts to the process."""
-    assert QUICK_S[told["wiring"]] >= told["notice_to_request_s"]
-    assert QUICK_S[told["wiring"]] >= told["ready_to_start_s"]
+def test_a_notice_is_answered_while_it_still_runs(told: dict[str, Any]) -> None:
+    """The replacement is asked for before the old slice is gone, not when somebody looks."""
+    assert 0 < told["notice_to_request_s"] < NOTICE_S
+
+
+def test_the_control_plane_takes_less_than_the_program(told: dict[str, Any]) -> None:
+    """In one run on one machine: less than the imports and the first step after them."""
+    assert 2 == len(told["recoveries"])
+    for each in told["recoveries"]:
+        assert 0 < each["control_plane_s"] < each["program_s"]
 
 
 @pytest.fixture(name="hears_ctrl_c")

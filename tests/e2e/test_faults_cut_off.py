@@ -11,7 +11,7 @@ from tests.installations import Installation, Work, alive, assert_never_two, run
 
 pytestmark = pytest.mark.slow
 
-LEASE_S, MARGIN_S, POLL_S = 10.0, 1.0, 1.0
+LEASE_S, MARGIN_S, POLL_S = 14.0, 1.0, 1.0
 # Silence is heard well before the lease is over, and a stuck delete is not repeated meanwhile.
 POLICY = {
     "lease_s": LEASE_S,
@@ -24,7 +24,7 @@ POLICY = {
     "intent_due_s": 60.0,
 }
 # From a decision of the agent to its effect, on a machine that is busy.
-LATE_S = 1.5
+LATE_S = 4.0
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ server = "http://" + os.environ["GCE_METADATA_HOST"] + "/computeMetadata/v1/proj
 asked = urllib.request.Request(server + "colour", headers={"Metadata-Flavor": "Google"})
 while True:
     try:
-        said = urllib.request.urlopen(asked, timeout=5).read()
+        said = urllib.request.urlopen(asked, timeout=30).read()
     except urllib.error.HTTPError:
         time.sleep(0.1)
         continue

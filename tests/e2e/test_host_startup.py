@@ -36,7 +36,7 @@ def _booting(cloud: Cloud, root: Path) -> Iterator[subprocess.Popen[bytes]]:
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=10)
+        process.communicate(timeout=30)
 
 
 def test_the_startup_script_brings_the_agent_up(tmp_path: Path) -> None:

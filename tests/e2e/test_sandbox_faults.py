@@ -113,7 +113,7 @@ def test_reply_that_is_lost_leaves_its_effect(box: Box) -> None:
     tpuctl(box, "inject", "lost-reply", "CreateQueuedResource")
 
     with pytest.raises((exceptions.GoogleAPICallError, OSError)):
-        box.tpu.create_queued_resource(box.request("lost"), timeout=10)
+        box.tpu.create_queued_resource(box.request("lost"), timeout=30)
 
     eventually(lambda: box.ready_node("lost"))
     calls = json.loads(tpuctl(box, "calls", "--json", "--method", "Create*", "--since", "10m"))

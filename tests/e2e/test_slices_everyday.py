@@ -240,11 +240,11 @@ def make_node(url: str, name: str) -> None:
         data=json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
     )
-    urllib.request.urlopen(request, timeout=5).close()
+    urllib.request.urlopen(request, timeout=30).close()
 
     def is_ready() -> bool:
         try:
-            with urllib.request.urlopen(f"{parent}/{name}", timeout=5) as answer:
+            with urllib.request.urlopen(f"{parent}/{name}", timeout=30) as answer:
                 return bool(json.load(answer)["state"] == "READY")
         except urllib.error.HTTPError:
             return False

@@ -150,7 +150,8 @@ def test_a_webhook_that_hangs_or_drips_is_left_after_a_while(answer: Answer) -> 
     with serving(answer) as (url, _), pytest.raises(Unavailable, match="did not answer"):
         webhooks_of(url).post("lab", BODY, alert="a1")
 
-    assert time.monotonic() - begun < 3.0
+    # Its header alone would last for twenty minutes.
+    assert time.monotonic() - begun < 20.0
 
 
 @pytest.mark.usefixtures("short")

@@ -23,7 +23,7 @@ from shared.core.stages import Stage
 from shared.ports import Create, Replace
 
 OWNER = "ada"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 PLACE = ("--name", "digits", "--type", "v4-16", "--zone", "us-central2-b")
 JOB_YAML = """\
 name: digits

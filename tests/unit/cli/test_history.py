@@ -12,7 +12,7 @@ from shared.core.stages import Stage
 from shared.ports import Document, Query
 from tests.unit.cli.stage import OWNER, Installed, Tpuctl, ago, make_job, make_slice
 
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 
 
 def order(installed: Installed, key: str, kind: str, seconds: float, **fields: Any) -> None:

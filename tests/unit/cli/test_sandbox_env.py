@@ -36,7 +36,7 @@ def in_a_shell(text: str, **before: str) -> Mapping[str, str]:
     """Evaluate a text as a person's shell does; return the variables after it."""
     command = ["sh", "-c", 'eval "$1"; env -0', "sh", text]
     environment = {"PATH": os.environ["PATH"], **before}
-    done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=10)
+    done = subprocess.run(command, env=environment, capture_output=True, check=True, timeout=30)
     pairs = [pair.partition("=") for pair in done.stdout.decode().split("\0") if pair]
     return {name: value for name, _, value in pairs}
 

@@ -10,7 +10,7 @@ from pytest_mock import MockerFixture
 from sandbox import grpc_server
 from sandbox.grpc_door import GrpcDoor
 
-PATIENCE_S = 10
+PATIENCE_S = 30
 
 
 def test_server_is_loaded_once_and_hears_every_caller(mocker: MockerFixture) -> None:
