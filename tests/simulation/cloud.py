@@ -9,39 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from shared.core.cloud import BidRequest, CloudRequest, Listing
-from shared.errors import (
-    Busy,
-    ControlPlaneError,
-    InvalidRequest,
-    NoAccess,
-    QuotaExceeded,
-    RateLimited,
-    Stockout,
-    Unavailable,
-)
+from shared.errors import Busy, QuotaExceeded, Stockout
 from tests.simulation.chance import Chance, Fault
 from tests.simulation.claims import claim
 from tests.simulation.engine import Engine
 from tests.simulation.requested import Request, existing, show
+from tests.simulation.troubles import late_s, may_fail
 
 BOOT_S = (20.0, 90.0)
 # Some zones give at once, others after minutes.
 PROVISION_MEANS_S = (15.0, 60.0, 400.0)
 LOOK_AGAIN_S = 300.0
-# A request that shows up late mostly does so before the control plane stops waiting for it
-# (600 s); one that comes after that is nobody's.
-LATE_S = (30.0, 540.0)
-TOO_LATE_S = (700.0, 2400.0)
-TOO_LATE = 0.3
 STALE_S = 90.0
 # Shorter than what the control plane takes for a proof (30 s between two looks).
 HIDDEN_S = 25.0
-API_ERROR = 0.05
-ERRORS: tuple[Callable[[str], ControlPlaneError], ...] = (
-    lambda _: Unavailable("the cloud answers 503"),
-    lambda _: RateLimited("the cloud answers 429"),
-    lambda _: Busy("the cloud answers 409"),
-)
 
 
 class Cloud:
@@ -68,7 +49,7 @@ class Cloud:
 
     def create(self, request: BidRequest) -> str:
         """Ask for a queued resource."""
-        self._may_fail("create")
+        may_fail(self.chance, "create")
         self.created(request)
         self.creates.append((self.engine.now, request.name))
         held = self.requests.get(request.name)
@@ -82,12 +63,12 @@ class Cloud:
 
     def operation_error(self, operation: str) -> str | None:
         """Say what an operation failed with."""
-        self._may_fail("operation")
+        may_fail(self.chance, "operation")
         return self._operations.get(operation)
 
     def get(self, zone: str, name: str) -> CloudRequest | None:
         """Read one request."""
-        self._may_fail("get")
+        may_fail(self.chance, "get")
         held = self.requests.get(name)
         if held is None or held.is_lent or held.asked.zone != zone or self._is_hidden(held):
             return None
@@ -95,7 +76,7 @@ class Cloud:
 
     def list(self, zones: Sequence[str]) -> Listing:
         """List zones; each may be left out, and what is listed may be old."""
-        self._may_fail("list")
+        may_fail(self.chance, "list")
         key = tuple(zones)
         last = self._listed.get(key)
         is_recent = last is not None and self.engine.now - last[0] <= STALE_S
@@ -119,7 +100,7 @@ class Cloud:
 
     def delete(self, zone: str, name: str) -> None:
         """Delete a request with its node; it takes a while, or does not end."""
-        self._may_fail("delete")
+        may_fail(self.chance, "delete")
         held = self.requests.get(name)
         if held is None or held.is_coming or held.asked.zone != zone:
             return
@@ -130,21 +111,21 @@ class Cloud:
             return
         self._set(held, state="DELETING", initiator="USER")
         # What is out of reach is so for more than one reason at a time.
-        is_far = any(host.is_cut_off or host.is_mute or host.is_off_the_bus for host in held.hosts)
+        is_far = any(host.is_out_of_reach for host in held.hosts)
         if self.chance.hits(Fault.STUCK_DELETES, 0.9 if is_far else 0.4):
             return
         self.engine.after(self.chance.of("deletes").uniform(20.0, 200.0), lambda: self.end(name))
 
     def find(self, zone: str, node: str) -> CloudRequest | None:
         """Read a node by its own name, whoever made it."""
-        self._may_fail("find")
+        may_fail(self.chance, "find")
         held = self.requests.get(node)
         is_seen = held is not None and held.node_state and not self._is_hidden(held)
         return show(held) if held and is_seen and held.asked.zone == zone else None
 
     def remove(self, zone: str, node: str, uid: str) -> None:
         """Delete a node that others made, if it is the one meant."""
-        self._may_fail("delete")
+        may_fail(self.chance, "delete")
         held = self.requests.get(node)
         if held is None or not held.is_lent or (held.asked.zone, held.node_uid) != (zone, uid):
             return
@@ -156,7 +137,7 @@ class Cloud:
 
     def ring(self, zone: str, node: str, value: str) -> None:  # noqa: ARG002 - it only rings
         """Ring, if the node is READY; the map may be put back by somebody else."""
-        self._may_fail("ring")
+        may_fail(self.chance, "ring")
         held = self.requests.get(node)
         if held is None or held.node_state != "READY":
             return
@@ -260,14 +241,11 @@ class Cloud:
             return operation
         self.requests[request.name] = held
         self.changes += 1
-        if self.chance.hits(Fault.SLOW_CREATES, 0.2):
+        late_by = late_s(self.chance)
+        if late_by is not None:
             held.is_coming = True
-            lateness = self.chance.of("lateness")
-            late_s = chance.uniform(*LATE_S)
-            if lateness.random() < TOO_LATE:
-                late_s = lateness.uniform(*TOO_LATE_S)
-            self.engine.after(late_s, lambda: self._appear(held))
-            provision_s += late_s
+            self.engine.after(late_by, lambda: self._appear(held))
+            provision_s += late_by
         self.engine.after(provision_s, lambda: self._grant(held))
         return operation
 
@@ -309,13 +287,3 @@ class Cloud:
             setattr(held, name, value)
         held.shown = None
         self.changes += 1
-
-    def _may_fail(self, method: str) -> None:
-        if not self.chance.hits(Fault.API_ERRORS, API_ERROR):
-            return
-        chance = self.chance.of("errors")
-        if method == "create" and chance.random() < 1 / 40:
-            raise NoAccess("the project may not use this zone")
-        if method == "delete" and chance.random() < 1 / 10:
-            raise InvalidRequest("the cloud answers 400")
-        raise chance.choice(ERRORS)(method)

@@ -42,12 +42,13 @@ class Hearing:
         if path == CANARY:
             return _time(self._before_outage(self.tick_at))
         host = self._speakers.get(path)
-        if host is None or host.said_at < 0:
+        if host is None or host.voice.said_at < 0:
             return None
-        until = self._engine.now if host.silent_since is None else host.silent_since
+        voice = host.voice
+        until = self._engine.now if voice.silent_since is None else voice.silent_since
         until = self._before_outage(until)
-        repeats = max(0, int((until - host.said_at) / self._snapshot_s))
-        return _time(host.said_at + repeats * self._snapshot_s)
+        repeats = max(0, int((until - voice.said_at) / self._snapshot_s))
+        return _time(voice.said_at + repeats * self._snapshot_s)
 
     def _before_outage(self, until: float) -> float:
         return until if self._down_since is None else min(until, self._down_since)

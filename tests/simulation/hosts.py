@@ -6,25 +6,20 @@ its lease and does nothing else, so that is done when it next matters.
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shared.errors import Unavailable
 from shared.host import agent
-from shared.ports import Message
-from shared.topology import Topic
 from tests.simulation.chance import Fault
+from tests.simulation.voices import Voice
 
 if TYPE_CHECKING:
     from tests.simulation.requested import Request
     from tests.simulation.surroundings import Surroundings
 
-SNAPSHOT = {"kind": "snapshot", "version": "1"}
 RESTART_S = 3.0
-RETRY_S = 20.0
 _parse_mandate = lru_cache(maxsize=256)(agent.parse_mandate)
 _parse_config = lru_cache(maxsize=256)(agent.parse_config)
 
@@ -35,13 +30,10 @@ class Host:
     def __init__(self, held: Request, number: int, around: Surroundings) -> None:
         self.held, self.number, self.around = held, number, around
         self.has_power = True
-        self.is_dead = self.is_mute = self.is_cut_off = self.is_off_the_bus = False
+        self.is_dead = self.is_cut_off = False
         self.obeys = True
         self.boots = 0
-        self.said_at = -1.0
-        self.silent_since: float | None = None
-        self._sequence = 0
-        self._unsaid = False
+        self.voice = Voice(self)
         self._looks_at = -1.0
         self._stirred_at = 0.0
         self.state = self._boot()
@@ -54,13 +46,13 @@ class Host:
 
     def power_off(self) -> None:
         """Lose everything at once."""
-        self._fall_silent()
+        self.voice.fall_silent()
         self.has_power = False
         self._kill_program()
 
     def die(self) -> None:
         """Stop doing anything while the node still looks well."""
-        self._fall_silent()
+        self.voice.fall_silent()
         self.is_dead = True
         self._kill_program()
 
@@ -68,7 +60,7 @@ class Host:
         """Restart the machine."""
         if self.acts:
             self._kill_program()
-            self._stirred_at = self.now
+            self.stir()
             self.state = self._boot()
             self.around.engine.after(RESTART_S, self._begin_again)
 
@@ -76,7 +68,7 @@ class Host:
         """Let the agent die with its program, and come back within the same boot."""
         if self.acts:
             self._kill_program()
-            self._stirred_at = self.now
+            self.stir()
             record, now = self.state.record, self.around.engine.now
             self.state = agent.initial(self.state.config, record, now)
             self.around.engine.after(RESTART_S, self._begin_again)
@@ -93,36 +85,13 @@ class Host:
             self.is_cut_off = True
             self._watch_lease()
         self.is_cut_off = is_cut
-        self._stirred_at = self.now
+        self.stir()
         if not is_cut:
             self.look()
 
-    def set_mute(self, *, is_mute: bool) -> None:
-        """Let nothing that it says arrive, or everything again."""
-        if is_mute == self.is_mute or self.is_off_the_bus or not self.acts:
-            return
-        self.is_mute = is_mute
-        if is_mute:
-            self._fall_silent()
-        else:
-            self.silent_since = None
-            self.say()
-
-    def set_off_the_bus(self, *, is_off: bool) -> None:
-        """Let it publish nothing, or everything again; it may still reach storage."""
-        if is_off == self.is_off_the_bus or self.is_mute or not self.acts:
-            return
-        self.is_off_the_bus = is_off
+    def stir(self) -> None:
+        """Remember when something last happened to it that takes a moment to get over."""
         self._stirred_at = self.now
-        if is_off:
-            self._fall_silent()
-        else:
-            self.silent_since = None
-        self.say()
-
-    def _fall_silent(self) -> None:
-        if self.silent_since is None:
-            self.silent_since = self.now
 
     def _begin_again(self) -> None:
         if self.acts:
@@ -153,7 +122,12 @@ class Host:
     @property
     def has_spoken(self) -> bool:
         """It has said something since its first boot, to whomever."""
-        return self.said_at >= 0 or self._sequence > 0 or self.boots > 1
+        return self.voice.has_spoken or self.boots > 1
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """It is cut off from something, whatever that is."""
+        return self.is_cut_off or self.voice.is_mute or self.voice.is_off_the_bus
 
     def is_readable(self, slack_s: float) -> bool:
         """It cannot publish, and has long been able to say in storage what is true."""
@@ -161,7 +135,7 @@ class Host:
         since = max(self._stirred_at, storage.up_since)
         can_speak = self.acts and agent._has_token(self.state)
         can_reach = not self.is_cut_off and not storage.is_down
-        return self.is_off_the_bus and can_speak and can_reach and self.now - since > slack_s
+        return self.voice.is_off_the_bus and can_speak and can_reach and self.now - since > slack_s
 
     def changed(self) -> None:
         """The mandate changed: it is read at the next poll."""
@@ -192,62 +166,13 @@ class Host:
                 waiting += self._perform(action)
         self._watch_end()
 
-    def say(self) -> None:
-        """Publish everything that is true now, or keep it until it can be published."""
-        if not self.acts or self.is_mute or not agent._has_token(self.state):
-            return
-        self._sequence += 1
-        words = agent.snapshot(self.state, sequence=self._sequence, at=self._at)
-        message = Message(json.dumps(words).encode(), SNAPSHOT)
-        if self.is_off_the_bus:
-            self._leave(message)
-            return
-        self._repeat_if_lossy()
-        if words["phase"] == "idle" and self.around.chance.hits(Fault.LOST_ENDS, 0.3):
-            return
-        try:
-            self.around.network.publish(Topic.REPORTS, [message])
-        except Unavailable:
-            self._leave(message)
-            if not self._unsaid:
-                self._unsaid = True
-                self.around.engine.after(RETRY_S, self._say_again)
-            return
-        self.said_at = self.now
-
-    def _leave(self, message: Message) -> None:
-        """Put what cannot be published beside the mandate, where that can be reached."""
-        if not self.is_cut_off:
-            with suppress(Unavailable):
-                self.around.storage.put(self.leaves_at, message.data)
-
-    @property
-    def leaves_at(self) -> str:
-        """Name what it leaves beside its mandate."""
-        return agent.left_report(self.state.config)
-
-    def _repeat_if_lossy(self) -> None:
-        """Where messages get lost, what agents repeat every few minutes is run in full."""
-        chance, sequence = self.around.chance, self._sequence
-        if chance.has(Fault.LOSS) or chance.has(Fault.LOST_ENDS):
-            wait_s = self.state.config.snapshot_s
-            self.around.engine.after(wait_s, lambda: self._repeat(sequence))
-
-    def _repeat(self, sequence: int) -> None:
-        if sequence == self._sequence:
-            self.say()
-
-    def _say_again(self) -> None:
-        self._unsaid = False
-        self.say()
-
     @property
     def _at(self) -> str:
         return self.around.clock.now().isoformat()
 
     def _boot(self) -> agent.State:
         self.boots += 1
-        self._sequence = 0
+        self.voice.begin()
         boot = f"{self.held.node_uid}-{self.number}-boot-{self.boots}"
         hostname = f"t1v-{self.held.node_uid}-w-{self.number}"
         machine = agent.Machine("", self.number, hostname, boot, "10.0.0.1")
@@ -330,7 +255,7 @@ class Host:
             case agent.Reboot():
                 self.reboot()
             case agent.Report():
-                self.say()
+                self.voice.say()
         return []
 
     def gone(

@@ -87,8 +87,8 @@ class Weather:
         self._chance.is_on = False
         self._has_ended = True
         for host in self._world.hosts.values():
-            host.set_mute(is_mute=False)
-            host.set_off_the_bus(is_off=False)
+            host.voice.set_mute(is_mute=False)
+            host.voice.set_off_the_bus(is_off=False)
             if host.is_cut_off:
                 host.cut_off(is_cut=False)
         self._world.cloud.finish_everything()
@@ -138,11 +138,11 @@ class Weather:
     def _draw_fate(self, host: Host) -> None:
         draws: tuple[tuple[Fault, float, Callable[[], None]], ...] = (
             (Fault.SILENT_HOSTS, 0.1, host.die),
-            (Fault.MUTE_HOSTS, 0.25, lambda: host.set_mute(is_mute=True)),
+            (Fault.MUTE_HOSTS, 0.25, lambda: host.voice.set_mute(is_mute=True)),
             (Fault.CUT_OFF_HOSTS, 0.3, lambda: self._cut_off(host)),
             (Fault.REBOOTS, 0.15, host.reboot),
             (Fault.AGENT_DEATHS, 0.2, host.restart_agent),
-            (Fault.OFF_THE_BUS, 0.25, lambda: host.set_off_the_bus(is_off=True)),
+            (Fault.OFF_THE_BUS, 0.25, lambda: host.voice.set_off_the_bus(is_off=True)),
         )
         for fault, probability, act in draws:
             if self._chance.hits(fault, probability):

@@ -262,8 +262,8 @@ class World:
     def _leave_again(self, prefix: str) -> None:
         """Who cannot publish tries again, and leaves what is true then."""
         for host in self.hosts.values():
-            if host.is_off_the_bus and host.leaves_at.startswith(prefix):
-                host.say()
+            if host.voice.is_off_the_bus and host.voice.leaves_at.startswith(prefix):
+                host.voice.say()
 
     def _granted(self, held: Request) -> None:
         count = CATALOG.accelerator(held.asked.accelerator_type).hosts
