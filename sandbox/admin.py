@@ -70,8 +70,9 @@ class _AdminApi:
     def calls(self) -> Response:
         """Return the log of the calls to the Cloud TPU API: ``?since=TIME&method=PATTERN``."""
         since, method = request.args.get("since", 0.0, float), request.args.get("method", "*")
-        found = self._world.calls.calls(since=since, method=method)
-        return jsonify(calls=[asdict(call) for call in found])
+        log = self._world.calls
+        found = log.calls(since=since, method=method)
+        return jsonify(calls=[asdict(call) for call in found], forgotten=log.forgotten)
 
     def inject(self) -> Response:
         """Let a fault happen: ``{"fault": name, …}``; answer what it hit."""

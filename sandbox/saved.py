@@ -36,19 +36,14 @@ class Saved:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with self._told():
-            self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-            # A killed process loses nothing by that, only a machine without power does.
-            self._connection.execute("PRAGMA synchronous = OFF")
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute(_SCHEMA)
+        self._connection = database(path, _SCHEMA)
         self._written: dict[str, dict[str, object]] = {}
         self._plain: dict[str, object] = {}
 
     def load(self, kinds: Mapping[str, type]) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
         """Return all records by kind and name, and the plain values.  Raises StateError."""
         tables: dict[str, dict[str, Any]] = {kind: {} for kind in kinds}
-        with self._told():
+        with _told(self._path):
             for kind, name, value in self._connection.execute("SELECT * FROM records"):
                 if kind == _PLAIN:
                     self._plain[name] = json.loads(value)
@@ -86,16 +81,31 @@ class Saved:
         self._connection.executemany(_DROP, drops)
         self._connection.execute("COMMIT")
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Say which file is not readable, and what to do about it."""
-        try:
-            yield
-        except (sqlite3.DatabaseError, ValueError, Unreadable) as error:
-            raise StateError(
-                f"{self._path} cannot be read: {error}; `tpuctl sandbox forget` throws the state"
-                " of this sandbox away"
-            ) from None
+
+def database(path: Path | None, schema: str) -> sqlite3.Connection:
+    """Open a file, or what is in memory only, with a table that it may have.
+
+    Any thread may use it, one at a time. Raises StateError when it cannot be read.
+    """
+    with _told(path):
+        found = sqlite3.connect(path or ":memory:", check_same_thread=False, isolation_level=None)
+        # A killed process loses nothing by that, only a machine without power does.
+        found.execute("PRAGMA synchronous = OFF")
+        found.execute("PRAGMA journal_mode = WAL")
+        found.execute(schema)
+    return found
+
+
+@contextmanager
+def _told(path: Path | None) -> Iterator[None]:
+    """Say which file is not readable, and what to do about it."""
+    try:
+        yield
+    except (sqlite3.DatabaseError, ValueError, Unreadable) as error:
+        raise StateError(
+            f"{path} cannot be read: {error}; `tpuctl sandbox forget` throws the state"
+            " of this sandbox away"
+        ) from None
 
 
 def _text(record: object) -> str:

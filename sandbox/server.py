@@ -32,12 +32,14 @@ from sandbox import (
     pubsub,
 )
 from sandbox.access import Access
+from sandbox.calls import CallLog
 from sandbox.engine import Engine
 from sandbox.errors import STATUS_OF_HTTP, ApiError
 from sandbox.fleet import Fleet, Outside
 from sandbox.grpc_door import GrpcDoor
 from sandbox.identity import Identity
 from sandbox.keeper import Keeper
+from sandbox.keeping import CALLS
 from sandbox.objects import ObjectStore
 from sandbox.web import ConnectionDroppedError, ObjectNameConverter, QuietHandler, drop_connection
 from sandbox.world import World
@@ -147,6 +149,7 @@ def _world(home: Path, engine: Engine, publish: Publish) -> World:
         publish=publish,
         clock=time.time,
         access=Access(home / "access.json"),
+        calls=CallLog(home / CALLS),
     )
 
 

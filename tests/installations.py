@@ -130,8 +130,10 @@ class Installation:
         return len({each[1] for each in found if each is not None})
 
     def calls(self) -> list[Mapping[str, Any]]:
-        """The calls to the Cloud TPU API so far."""
-        calls = self.admin.get("calls")["calls"]
+        """All calls to the Cloud TPU API so far."""
+        log = self.admin.get("calls")
+        assert 0 == log["forgotten"], "no call is forgotten"
+        calls = log["calls"]
         assert isinstance(calls, list), "the log of calls is a list"
         return calls
 

@@ -53,6 +53,8 @@ def calls(
     shown = [_row(call, now) for call in rows]
     for line in table([_COLUMNS, *shown], columns=width(), elastic=4):
         typer.echo(line)
+    if found["forgotten"]:
+        typer.echo(f"{found['forgotten']} calls before these are forgotten", err=True)
 
 
 def logs(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from sandbox.calls import CALLS_KEPT
 from shared.core.names import parse_cloud_name
 from shared.core.stages import Stage as JobStage
 from shared.ports import Query
@@ -141,12 +140,9 @@ def _doubled(work: Work, *, is_ordered: bool) -> Iterator[str]:
 
 def _granted_twice(stage: Stage, crew: Crew) -> Iterator[str]:
     """Each generation was asked for, none twice: a request granted anew would be another slice."""
-    calls = stage.installation.calls()
-    if len(calls) >= CALLS_KEPT:
-        return  # the oldest are forgotten
     granted = [
         match[1]
-        for call in calls
+        for call in stage.installation.calls()
         if call["http_method"] == "POST" and call["status"] == 200
         if (match := _CREATED.search(call["path"]))
     ]

@@ -65,7 +65,7 @@ def kill(box: Box, *others: int) -> None:
 def test_killed_sandbox_is_there_again(tmp_path_factory: pytest.TempPathFactory) -> None:
     """The same address, nodes, disks and settings; its hosts boot anew, and nothing is left over.
 
-    A request that waits is served by the scenario that goes on.
+    What was asked of it is remembered. A request that waits is served by the scenario that goes on.
     """
     with running(tmp_path_factory.mktemp("again"), capacity={SHOP: 1}, notice_s=33) as box:
         node = box.create_slice("a", SCRIPT)
@@ -87,6 +87,9 @@ def test_killed_sandbox_is_there_again(tmp_path_factory: pytest.TempPathFactory)
             assert b"kept" == new.bucket().blob("kept").download_as_bytes()
             eventually(lambda: new.queued_state("b") == "ACTIVE")
             assert [] == [pid for pid in daemons if processes.start_time(pid)]
+            asked = new.admin.get("calls?method=CreateQueuedResource")["calls"]
+            assert isinstance(asked, list)
+            assert 2 == len(asked)
 
 
 def taken(port: int) -> socket.socket | None:

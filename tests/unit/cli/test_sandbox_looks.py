@@ -37,13 +37,23 @@ def write(home: Path, host: str, text: str) -> Path:
 def test_calls_are_a_table_or_json(mocker: MockerFixture) -> None:
     """The same facts."""
     mocker.patch.object(control, "require", return_value=INFO)
-    mocker.patch.object(control.Client, "get", return_value={"calls": [CALL]})
+    mocker.patch.object(control.Client, "get", return_value={"calls": [CALL], "forgotten": 0})
 
     table = CliRunner().invoke(app, ["calls"]).stdout
     parsed = json.loads(CliRunner().invoke(app, ["calls", "--json"]).stdout)
 
     assert "404     GetNode  curl    /v2/nodes/a" in table
-    assert {"calls": [CALL]} == parsed
+    assert {"calls": [CALL], "forgotten": 0} == parsed
+
+
+def test_calls_that_are_forgotten_are_counted(mocker: MockerFixture) -> None:
+    """Below the table, out of the way of what reads it."""
+    mocker.patch.object(control, "require", return_value=INFO)
+    mocker.patch.object(control.Client, "get", return_value={"calls": [CALL], "forgotten": 7})
+
+    result = CliRunner().invoke(app, ["calls"])
+
+    assert "7 calls before these are forgotten\n" == result.stderr
 
 
 @pytest.mark.parametrize(
@@ -136,7 +146,7 @@ def test_forget_leaves_the_buckets(home: Path) -> None:
     write(home, "a-w-0", "x\n")
     kept = home / "sandbox" / "buckets" / "b"
     kept.mkdir(parents=True)
-    for name in ("cloud.db", "cloud.db-wal"):
+    for name in ("cloud.db", "cloud.db-wal", "calls.db", "calls.db-shm"):
         (home / "sandbox" / name).touch()
 
     codes = [CliRunner().invoke(app, ["forget"]).exit_code for _ in range(2)]

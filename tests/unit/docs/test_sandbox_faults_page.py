@@ -47,4 +47,4 @@ def test_laws_of_life_stand_with_their_numbers() -> None:
 
 def test_page_says_how_many_calls_are_remembered() -> None:
     """The figure is the program's."""
-    assert f"the newest {CALLS_KEPT} calls" in PAGE
+    assert f"beyond {CALLS_KEPT} the oldest are forgotten" in PAGE
