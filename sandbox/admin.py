@@ -210,9 +210,9 @@ def _told() -> Iterator[None]:
 
 
 def _body() -> JsonObject:
-    body = request.get_json(silent=True)
-    if body is None:
+    if not request.get_data():
         return {}
+    body = request.get_json(silent=True)
     if not isinstance(body, dict):
         raise invalid("expected a JSON object")
     return body

@@ -6,8 +6,10 @@ Every check raises the error that the real service answers with, and changes not
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from sandbox import shapes
@@ -123,12 +125,16 @@ def check_names_free(ledger: Ledger, location: str, specs: Sequence[NodeSpec]) -
 def check_quota(ledger: Ledger, location: str, specs: Sequence[NodeSpec]) -> None:
     """Refuse more chips than the project may hold: region and zone count, each by itself."""
     zone = zone_of(location)
-    generation = ledger.catalog.accelerators[specs[0].accelerator_type].generation
-    tier = specs[0].tier
-    wanted = sum(spec.chips for spec in specs)
-    for kind, place in (("Region", region_of(zone)), ("Zone", zone)):
+    wanted: Counter[tuple[str, Tier]] = Counter()
+    for spec in specs:
+        generation = ledger.catalog.accelerators[spec.accelerator_type].generation
+        wanted[generation, spec.tier] += spec.chips
+    places = (("Region", region_of(zone)), ("Zone", zone))
+    for (generation, tier), (kind, place) in product(wanted, places):
         limit = ledger.quota_of(place, generation, tier)
-        if limit is not None and ledger.chips_held(place, generation, tier) + wanted > limit:
+        if limit is None:
+            continue
+        if ledger.chips_held(place, generation, tier) + wanted[generation, tier] > limit:
             name, end = _QUOTA_WORDS[generation]
             preemptible = "Preemptible" if tier is Tier.SPOT else ""
             metric = f"TPU{name}{preemptible}{end}PerProjectPer{kind}ForTPUAPI"

@@ -6,7 +6,6 @@ Reads, listings and deletes; ``api_uploads.py`` has the three ways to write.
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from typing import TYPE_CHECKING
 
@@ -172,7 +171,7 @@ class _StorageApi:
         limit = min(request.args.get("maxResults", _MAX_RESULTS, int) or _MAX_RESULTS, _MAX_RESULTS)
         try:
             after = base64.urlsafe_b64decode(request.args.get("pageToken", "")).decode()
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:
             return error_response(400, "invalid", "Invalid page token.")
         start = max(after, request.args.get("startOffset", ""))
         answer = JsonObject(kind="storage#objects")

@@ -15,6 +15,8 @@ from sandbox.service import Caller, Service
 if TYPE_CHECKING:
     from sandbox.world import World
 
+# What Google's front end takes of a request.
+BODY_BYTES_MAX = 10 * 1024 * 1024
 _PROJECT = "/projects/<project>/locations"
 
 
@@ -58,6 +60,8 @@ class _TpuApi:
 
 def _body() -> object:
     """Read the body: JSON, or nothing at all."""
+    if (request.content_length or 0) > BODY_BYTES_MAX:
+        raise invalid(f"Request payload size exceeds the limit: {BODY_BYTES_MAX} bytes.")
     if not request.get_data():
         return None
     body = request.get_json(force=True, silent=True)

@@ -114,6 +114,8 @@ class _UploadApi:
 
     def _begin(self, bucket: str) -> Response:
         extra = request.get_json(silent=True) or {}
+        if not isinstance(extra, dict):
+            raise BadUploadError("The metadata of the upload is not a JSON object.")
         if content_type := request.headers.get("X-Upload-Content-Type"):
             extra.setdefault("contentType", content_type)
         name = _name(extra)
@@ -180,9 +182,11 @@ def _parts(content_type: str, body: bytes) -> tuple[dict[str, object], bytes]:
     if match is None:
         raise BadUploadError("Malformed multipart body.")
     try:
-        extra: dict[str, object] = json.loads(match["metadata"])
-    except ValueError:
+        extra = json.loads(match["metadata"])
+    except (ValueError, RecursionError):
         raise BadUploadError("The metadata of the multipart body is not JSON.") from None
+    if not isinstance(extra, dict):
+        raise BadUploadError("The metadata of the multipart body is not a JSON object.")
     extra.setdefault("contentType", _headers(match["head"]).get_content_type())
     return extra, match["data"]
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sandbox.errors import ApiError, bad_field
+
+_INT32_MAX = 2**31 - 1
+_NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +71,10 @@ class Ask:
     def number(self, parameter: str) -> int:
         """Return a whole number, 0 if it is not given.  Raises INVALID_ARGUMENT."""
         value = self.params.get(parameter, "") or "0"
-        try:
-            found = int(value)
-        except ValueError:
+        found = int(value) if _NUMBER.fullmatch(value) else _INT32_MAX + 1
+        if found > _INT32_MAX:
             text = f"Invalid value at '{parameter}' (TYPE_INT32), \"{value}\""
-            raise bad_field(parameter, text) from None
+            raise bad_field(parameter, text)
         if found < 0:
             raise bad_field(parameter, f"Invalid {parameter}: it must not be negative.")
         return found

@@ -171,7 +171,7 @@ class Cloud(Acts):
         failing: ApiError | None = None,
     ) -> Operation:
         """Start to create a queued resource.  Idempotent: by request id."""
-        if earlier := self.ledger.repeated(name, request_id):
+        if earlier := self.ledger.repeated("create", name, request_id):
             return earlier
         operation = self.queue.create(name, request, failing=failing)
         self.ledger.remember_request(request_id, operation)
@@ -181,7 +181,7 @@ class Cloud(Acts):
         self, name: str, *, force: bool = False, request_id: str = ""
     ) -> Operation:
         """Start to delete a queued resource.  Idempotent: by request id."""
-        if earlier := self.ledger.repeated(name, request_id):
+        if earlier := self.ledger.repeated("delete", name, request_id):
             return earlier
         operation = self.queue.delete(name, force=force)
         self.ledger.remember_request(request_id, operation)
@@ -191,7 +191,8 @@ class Cloud(Acts):
         self, location: str, wish: NodeWish, tier: Tier, *, request_id: str = ""
     ) -> Operation:
         """Start to create a node without a queued resource.  Idempotent: by request id."""
-        if earlier := self.ledger.repeated(f"{location}/nodes/{wish.node_id}", request_id):
+        name = f"{location}/nodes/{wish.node_id}"
+        if earlier := self.ledger.repeated("create", name, request_id):
             return earlier
         operation = self._single.create(location, wish, tier)
         self.ledger.remember_request(request_id, operation)
@@ -207,7 +208,7 @@ class Cloud(Acts):
 
     def delete_node(self, name: str, *, request_id: str = "") -> Operation:
         """Start to delete a node.  Idempotent: by request id."""
-        if earlier := self.ledger.repeated(name, request_id):
+        if earlier := self.ledger.repeated("delete", name, request_id):
             return earlier
         operation = self._single.delete(name)
         self.ledger.remember_request(request_id, operation)

@@ -29,6 +29,8 @@ UPDATABLE = (
     "network_config.enable_external_ips",
     "data_disks",
 )
+# Ours: Google names no limit, but a quota is always below it.
+NODES_MAX = 1000
 # What only the service may say.
 _OUTPUT = frozenset(
     {
@@ -146,6 +148,11 @@ def _node_ids(spec: _Message, place: str, name: str, version: str) -> list[str]:
         raise bad_field(
             f"{place}.{several}.node_count", f"{several}.node_count must be greater than 1."
         )
+    if params.node_count > NODES_MAX:
+        raise bad_field(
+            f"{place}.{several}.node_count",
+            f"{several}.node_count must not be greater than {NODES_MAX}.",
+        )
     prefix = params.node_id_prefix or name.rpartition("/")[2]
     return [f"{prefix}-{index}" for index in range(params.node_count)]
 
@@ -213,7 +220,11 @@ def _model_of(message: _Message, version: str) -> str:
     if version != "v2alpha1":
         return ""
     names = message.DESCRIPTOR.fields_by_name["provisioning_model"].enum_type.values_by_number
-    return str(names[message.provisioning_model].name)
+    number = message.provisioning_model
+    if number not in names:
+        text = f"Invalid value at 'provisioning_model' (TYPE_ENUM), {number}"
+        raise bad_field("provisioning_model", text)
+    return str(names[number].name)
 
 
 def _without_output(body: JsonObject) -> JsonObject:

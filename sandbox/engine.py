@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from sandbox.fleet import Fleet, Machine
 
 _log = logging.getLogger("sandbox")
+# Timers may be centuries away, and no wait can be that long.
+_WAIT_S_MAX = 3600.0
 
 
 class Engine:
     """Owns the cloud.  Whoever wants to read or change it says ``with engine.cloud() as c``.
 
-    When that block ends, what the change killed is dead and what it published is readable;
-    boots and everything that is due happen in the ticker.
+    When that block begins, everything that is due by then has happened. When it ends, what the
+    change killed is dead and what it published is readable; boots happen in the ticker.
     """
 
     def __init__(
@@ -35,6 +37,7 @@ class Engine:
         self._fleet: Fleet | None = None
         self._changed = threading.Condition(threading.RLock())
         self._is_stopped = False
+        self._is_given = False
 
     def run(self, fleet: Fleet) -> None:
         """Start the ticker, which drives the cloud and this fleet from now on."""
@@ -43,11 +46,16 @@ class Engine:
 
     @contextlib.contextmanager
     def cloud(self) -> Iterator[Cloud]:
-        """Give exclusive use of the cloud."""
+        """Give exclusive use of the cloud, as it is now."""
         with self._changed:
+            is_inner, self._is_given = self._is_given, True
             try:
+                # Whoever has the cloud already must not see it change between two lines.
+                if not is_inner:
+                    self._advance()
                 yield self._cloud
             finally:
+                self._is_given = is_inner
                 if self._fleet:
                     self._fleet.settle(self._cloud)
                 self._on_change(self._cloud)
@@ -91,12 +99,18 @@ class Engine:
                     # The ticker is the cloud's heart: one bad event must not stop all others.
                     _log.exception("tick failed")
                 due = self._cloud.next_due()
-                wait_s = None if due is None else max(0.0, due - self._clock())
-                self._changed.wait(wait_s)
+                wait_s = _WAIT_S_MAX if due is None else due - self._clock()
+                self._changed.wait(min(max(0.0, wait_s), _WAIT_S_MAX))
+
+    def _advance(self) -> None:
+        try:
+            self._cloud.advance(self._clock())
+        except Exception:  # noqa: BLE001 - whoever asks for something else gets it
+            _log.exception("something that was due failed")
 
     def _tick(self) -> None:
         assert self._fleet, "the ticker starts with the fleet"
-        self._cloud.advance(self._clock())
+        self._advance()
         self._fleet.settle(self._cloud)
         self._fleet.boot(self._cloud)
         self._on_change(self._cloud)

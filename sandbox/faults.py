@@ -171,7 +171,8 @@ class Maintenance(OnNode):
     Its hosts are off for the setting ``maintenance_s``, those of spot nodes for ever.
     """
 
-    in_s: Seconds | None = None
+    # Cloud TPU announces it seven days ahead.
+    in_s: Annotated[float, Field(ge=0, le=30 * 86_400)] | None = None
 
 
 class DeadHost(OnHost):

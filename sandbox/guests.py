@@ -51,4 +51,6 @@ def _answer(node: Node, host: Host, path: str) -> JsonObject:
 
 
 def _is_below(key: str, path: str) -> bool:
-    return key.startswith(path) if path.endswith("/") else path in ("", key)
+    """Tell whether a path means a key: ``/`` all, ``/NAMESPACE/`` and ``/NAMESPACE/KEY``."""
+    asked = path.removeprefix("/")
+    return key.startswith(asked) if asked.endswith("/") else asked in ("", key)

@@ -57,7 +57,8 @@ class Ledger:
         self.hosts: dict[str, Host] = {}
         self.operations: dict[str, Operation] = {}
         self.audit = AuditLog(self)
-        self.operation_of_request: dict[tuple[str, str], str] = {}
+        # By verb, target and request id.
+        self.operation_of_request: dict[tuple[str, str, str], str] = {}
 
     def after(self, delay_s: float, kind: str, target: str, detail: str = "") -> None:
         """Set a timer from now on; the cloud's speed divides every delay."""
@@ -148,15 +149,16 @@ class Ledger:
             if (operation.verb, operation.target, operation.ended_at) == (verb, target, None)
         ]
 
-    def repeated(self, target: str, request_id: str) -> Operation | None:
-        """Return the operation that an earlier call with this request id started."""
-        name = self.operation_of_request.get((target, request_id)) if request_id else None
+    def repeated(self, verb: str, target: str, request_id: str) -> Operation | None:
+        """Return the operation that an earlier call of this kind with this id started."""
+        name = self.operation_of_request.get((verb, target, request_id)) if request_id else None
         return self.operations.get(name) if name else None
 
     def remember_request(self, request_id: str, operation: Operation) -> None:
         """Let a repetition of this request find its operation."""
         if request_id:
-            self.operation_of_request[(operation.target, request_id)] = operation.name
+            key = (operation.verb, operation.target, request_id)
+            self.operation_of_request[key] = operation.name
 
     # --- What is used -------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,9 @@ def in_location(
     """
     is_everywhere = zone_of(ask.location) == "-"
     silent = set(cloud.settings.unreachable)
-    if not is_everywhere:
+    if is_everywhere:
+        cloud.check_project(ask.location)
+    else:
         silent &= {zone_of(ask.location)}
     if not is_everywhere and not silent:
         cloud.check_location(ask.location)
@@ -68,7 +69,7 @@ def _page(ask: Ask, names: Sequence[str]) -> tuple[Sequence[str], str]:
     size = ask.number("pageSize") or PAGE_SIZE_DEFAULT
     try:
         after = base64.b64decode(ask.params.get("pageToken", ""), b"-_", validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         raise bad_field("page_token", "Invalid page_token.") from None
     # What was shown last may be gone by now; then the order of names says where to go on.
     is_there = after in names

@@ -19,6 +19,7 @@ from shared.core.catalog import Tier
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sandbox.errors import JsonObject
     from sandbox.ledger import Ledger
     from sandbox.nodes import NodePool
     from sandbox.resources import Node
@@ -51,13 +52,14 @@ class Maintenance:
             "canReschedule": "false",
             "latestWindowStartTime": _time(opens_at),
             "maintenanceStatus": "PENDING",
-            "type": "SCHEDULED",
             "windowEndTime": _time(opens_at + settings.maintenance_s / speed),
             "windowStartTime": _time(opens_at),
         }
-        self._show(node, upcoming_maintenance=window)
+        # Hosts and the audit log name the kind differently.
+        self._show(node, upcoming_maintenance={**window, "maintenanceType": "SCHEDULED"})
         for host in node.hosts:
-            self._ledger.audit.happened(UPCOMING, self._ledger.hosts[host], dict(window))
+            told: JsonObject = {**window, "type": "SCHEDULED"}
+            self._ledger.audit.happened(UPCOMING, self._ledger.hosts[host], told)
         self._ledger.after(in_s, "maintenance-begins", name, str(node.id))
 
     def _begin(self, name: str, node_id: str) -> None:

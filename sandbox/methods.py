@@ -25,7 +25,8 @@ class Method:
     """One method: what answers it, where REST has it, what its query may say.
 
     ``body`` names the field of the request message that is the body: "*" is all of it, "" none.
-    ``starts`` is verb and collection of the operation that it starts.
+    ``newest`` is what only version 2alpha1's query may say besides. ``starts`` is verb and
+    collection of the operation that it starts.
     """
 
     answer: Callable[[Cloud, Ask], JsonObject]
@@ -35,6 +36,7 @@ class Method:
     body: str = ""
     versions: frozenset[str] = _NEW
     starts: tuple[str, str] | None = None
+    newest: tuple[str, ...] = ()
 
 
 _queued, _nodes = methods_queued, methods_nodes
@@ -76,16 +78,19 @@ METHODS: Mapping[str, Method] = {
         _nodes.create,
         "POST",
         _N,
-        ("nodeId", "requestId"),
+        ("nodeId",),
         body="node",
         starts=("create", "nodes"),
+        newest=("requestId",),
     ),
     "ListNodes": Method(_nodes.list_all, "GET", _N, _PAGE, versions=_ALL),
     "GetNode": Method(_nodes.read, "GET", _NI, versions=_ALL),
     "UpdateNode": Method(
         _nodes.update, "PATCH", _NI, ("updateMask",), body="node", starts=("update", "nodes")
     ),
-    "DeleteNode": Method(_nodes.delete, "DELETE", _NI, ("requestId",), starts=("delete", "nodes")),
+    "DeleteNode": Method(
+        _nodes.delete, "DELETE", _NI, starts=("delete", "nodes"), newest=("requestId",)
+    ),
     "StartNode": Method(_nodes.start, "POST", f"{_NI}:start", body="*", starts=("start", "nodes")),
     "StopNode": Method(_nodes.stop, "POST", f"{_NI}:stop", body="*", starts=("stop", "nodes")),
     "GetGuestAttributes": Method(

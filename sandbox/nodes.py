@@ -13,7 +13,7 @@ from uuid import UUID
 
 from sandbox.addresses import FIRST_NETWORK, address
 from sandbox.audit_log import PREEMPTED
-from sandbox.errors import ApiError, JsonObject, bad_field, not_found, precondition
+from sandbox.errors import ApiError, JsonObject, bad_field, invalid, not_found
 from sandbox.ledger import node_name
 from sandbox.resources import Host, Node, NodeState, Power, short, zone_of
 
@@ -201,11 +201,12 @@ class NodePool:
 
 def host_of(node: Node, worker: str) -> str:
     """Return the name of a node's host by its number.  Raises INVALID_ARGUMENT."""
-    if not worker.isdecimal() or int(worker) >= len(node.hosts):
+    numbers = {str(number): name for number, name in enumerate(node.hosts)}
+    if worker not in numbers:
         raise bad_field(
             "worker_ids", f"Invalid worker id '{worker}': node has {len(node.hosts)} workers."
         )
-    return node.hosts[int(worker)]
+    return numbers[worker]
 
 
 def _require_ready(node: Node) -> None:
@@ -214,6 +215,6 @@ def _require_ready(node: Node) -> None:
 
 
 def _not_ready(node: Node) -> ApiError:
-    return precondition(
+    return invalid(
         f"Node '{short(node.name)}': update is not supported while in state {node.state}"
     )

@@ -38,6 +38,9 @@ SYSTEM_PARAMETERS = frozenset(
 )
 _WORDS = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*|[*/.,()]")
 
+# What is repeated of a selection that nobody wrote.
+_SHOWN_MAX = 200
+
 # What to keep of an object, by key; an empty one keeps all.
 _Selection: TypeAlias = "dict[str, _Selection]"
 
@@ -49,8 +52,11 @@ def normal(query: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def check_parameters(given: Iterable[str], known: Iterable[str]) -> None:
+def check_parameters(given: Mapping[str, str], known: Iterable[str]) -> None:
     """Refuse a parameter that neither the method nor every method has."""
+    alt = given.get("$alt") or given.get("alt") or "json"
+    if alt.partition(";")[0] != "json":
+        raise bad_field("alt", f"Invalid value at 'alt': \"{alt}\"; only json is answered.")
     for name in given:
         if name not in known and name not in SYSTEM_PARAMETERS:
             raise bad_field(
@@ -72,7 +78,10 @@ def selection_of(text: str) -> Callable[[JsonObject], JsonObject]:
     words = _WORDS.findall(text)
     if "".join(words) != text.replace(" ", ""):
         raise _invalid(text)
-    selection = _fields(words, text)
+    try:
+        selection = _fields(words, text)
+    except RecursionError:
+        raise _invalid(text[:_SHOWN_MAX]) from None
     if words:
         raise _invalid(text)
     return lambda answer: {

@@ -70,7 +70,7 @@ def restore(cloud: Cloud, tables: Mapping[str, dict[str, Any]], plain: Mapping[s
     ledger.timers.restore(tables["timers"].values())
     cloud.pool.updates.update(tables["updates"])
     ledger.operation_of_request.update(
-        {(target, request): name for target, request, name in plain["requests"]}
+        {(verb, target, request): name for verb, target, request, name in plain["requests"]}
     )
     cloud.pool.addresses = plain["addresses"]
     cloud.queue.in_line = plain["in_line"]

@@ -7,11 +7,12 @@ enums as names or numbers are then judged by protobuf itself.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
 
@@ -25,8 +26,17 @@ VERSIONS = ("v1", "v2", "v2alpha1")
 # What asks for several nodes in a request, in the word of each version.
 SEVERAL = {"v2": "multisliceParams", "v2alpha1": "multiNodeParams"}
 _Field = descriptor_pb2.FieldDescriptorProto
+# Of messages and of fields: the C extension has types of its own for them.
+_Descriptor = Any
 # Numbers of added fields matter nowhere: these messages are only ever read from JSON.
 _FIRST_NUMBER = 900
+# What is repeated of a value that is refused.
+_SHOWN_MAX = 200
+# Methods that are no service's own, and what their requests have.
+_OF_EVERY_API = {
+    "CancelOperation": frozenset({"name"}),
+    "WaitOperation": frozenset({"name", "timeout"}),
+}
 _UNKNOWN = re.compile(r'has no field named "(?P<field>[^"]+)" at "(?P<place>[^"]+)"')
 _PLACE = re.compile(r' at "?\w+\.(?P<field>[\w.\[\]]*\w)"?\.*$')
 
@@ -62,11 +72,24 @@ def parse(body: object, version: str, kind: str) -> Message:
     if not isinstance(body, dict):
         raise invalid("Invalid JSON payload received. Expected an object.")
     message = _class_of(version, kind)()
+    _check_kinds(body, message.DESCRIPTOR, "")
     try:
         json_format.ParseDict(body, message)
     except json_format.ParseError as error:
         raise _explained(str(error)) from None
     return message
+
+
+def check_whole(body: object, version: str, method: str) -> None:
+    """Judge the body of a method whose body is the whole request.  Raises INVALID_ARGUMENT."""
+    given = {} if body is None else body
+    known = _OF_EVERY_API.get(method)
+    if known is None:
+        parse(given, version, f"{method}Request")
+    elif not isinstance(given, dict):
+        raise invalid("Invalid JSON payload received. Expected an object.")
+    elif unknown := sorted(set(given) - known):
+        raise _unknown(unknown[0], "")
 
 
 def fits(body: JsonObject, version: str, kind: str) -> bool:
@@ -216,11 +239,58 @@ def _field_of(extra: Extra, number: int, package: str) -> descriptor_pb2.FieldDe
 def _explained(text: str) -> Exception:
     """Say which field is wrong, as Google does in ``details``."""
     if unknown := _UNKNOWN.search(text):
-        place = unknown["place"].partition(".")[2]
-        message = (
-            f'Invalid JSON payload received. Unknown name "{unknown["field"]}"'
-            f"{f' at {place!r}' if place else ''}: Cannot find field."
-        )
-        return bad_field(place, message)
+        return _unknown(unknown["field"], unknown["place"].partition(".")[2])
     place = _PLACE.search(text)
     return bad_field(place["field"] if place else "", f"Invalid JSON payload received. {text}")
+
+
+def _unknown(name: str, place: str) -> Exception:
+    message = (
+        f'Invalid JSON payload received. Unknown name "{name}"'
+        f"{f' at {place!r}' if place else ''}: Cannot find field."
+    )
+    return bad_field(place, message)
+
+
+def _check_kinds(value: JsonObject, kind: _Descriptor, place: str) -> None:
+    """Refuse what protobuf lets pass: an empty list, or an empty text, where a message should be.
+
+    And texts that are none, for which it has no words of its own.
+    """
+    fields = {name: each for each in kind.fields for name in (each.json_name, each.name)}
+    for name, given in value.items():
+        field = fields.get(name)
+        if field is None or given is None:
+            continue
+        here = f"{place}.{field.json_name}" if place else field.json_name
+        if _is_map(field):
+            _require(isinstance(given, dict), here, "TYPE_MAP", given)
+        elif field.is_repeated:
+            _require(isinstance(given, list), here, "TYPE_LIST", given)
+        several = given if field.is_repeated and isinstance(given, list) else [given]
+        for number, each in enumerate(() if _is_map(field) else several):
+            _check_kind(each, field, f"{here}[{number}]" if field.is_repeated else here)
+
+
+def _check_kind(value: object, field: _Descriptor, place: str) -> None:
+    kind = field.message_type
+    if kind is not None and not kind.full_name.startswith("google.protobuf."):
+        if not isinstance(value, dict):
+            raise _wrong_kind(place, f"type.googleapis.com/{kind.full_name}", value)
+        _check_kinds(value, kind, place)
+    elif field.type == _Field.TYPE_STRING:
+        _require(isinstance(value, str), place, "TYPE_STRING", value)
+
+
+def _is_map(field: _Descriptor) -> bool:
+    return bool(field.message_type and field.message_type.GetOptions().map_entry)
+
+
+def _require(is_right: bool, place: str, kind: str, value: object) -> None:  # noqa: FBT001
+    if not is_right:
+        raise _wrong_kind(place, kind, value)
+
+
+def _wrong_kind(place: str, kind: str, value: object) -> Exception:
+    shown = json.dumps(value)[:_SHOWN_MAX]
+    return bad_field(place, f"Invalid value at '{place}' ({kind}), {shown}")

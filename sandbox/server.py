@@ -41,7 +41,13 @@ from sandbox.identity import Identity
 from sandbox.keeper import Keeper
 from sandbox.keeping import CALLS
 from sandbox.objects import ObjectStore
-from sandbox.web import ConnectionDroppedError, ObjectNameConverter, QuietHandler, drop_connection
+from sandbox.web import (
+    ConnectionDroppedError,
+    Json,
+    ObjectNameConverter,
+    QuietHandler,
+    drop_connection,
+)
 from sandbox.world import World
 
 if TYPE_CHECKING:
@@ -117,7 +123,7 @@ def application(world: World) -> Flask:
     app = Flask("sandbox")
     app.url_map.merge_slashes = False
     app.url_map.converters["object"] = ObjectNameConverter
-    app.json.sort_keys = False  # type: ignore[attr-defined]  # Flask's default provider has it
+    app.json = Json(app)
     for api in _APIS:
         app.register_blueprint(api.blueprint(world))
     app.register_error_handler(ApiError, _api_error)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from google.protobuf.duration_pb2 import Duration
 
-from sandbox import methods_operations
+from sandbox import methods_operations, schema
 from sandbox.asked import Ask
 from sandbox.calls import Call
 from sandbox.errors import ApiError, bad_field, ordered
@@ -83,9 +83,12 @@ class Service:
                 "UNIMPLEMENTED",
                 f"Method {ask.method} does not exist in version {ask.version} of the API.",
             )
+        newest = row.newest if ask.version == "v2alpha1" else ()
+        check_parameters(ask.params, (*row.parameters, *newest))
+        if row.body == "*":
+            schema.check_whole(ask.body, ask.version, ask.method)
         if ask.method == "WaitOperation":
             self._wait(ask)
-        check_parameters(ask.params, row.parameters)
         only = selection_of(ask.params.get("fields") or ask.params.get("$fields", ""))
         with self.world.engine.cloud() as cloud:
             failure = cloud.take_failure(ask.method)

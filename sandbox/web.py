@@ -6,6 +6,7 @@ import contextlib
 import socket
 from typing import TYPE_CHECKING
 
+from flask.json.provider import DefaultJSONProvider
 from werkzeug.routing import BaseConverter
 from werkzeug.serving import WSGIRequestHandler
 from werkzeug.wrappers import Response
@@ -18,6 +19,19 @@ if TYPE_CHECKING:
 
 class ConnectionDroppedError(SandboxError):
     """The caller is cut off: nothing shall reach it, not even an error."""
+
+
+class Json(DefaultJSONProvider):
+    """JSON in the order in which it was made; what is nested too deeply is no JSON."""
+
+    sort_keys = False
+
+    def loads(self, s: str | bytes, **kwargs: object) -> object:
+        """Read a text.  Raises ValueError."""
+        try:
+            return super().loads(s, **kwargs)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
 
 
 class ObjectNameConverter(BaseConverter):

@@ -82,7 +82,8 @@ def test_rerun_uses_a_new_folder(installation: Installation) -> None:
     assert (1, 0) == (job.run, job.resumes)
     (second,) = {entry.checkpoints for entry in work.entries(1)}
     assert first != second
-    assert [0, 0] == [entry.step for entry in work.entries(1, what="start")]
+    # The host that is later goes on from what the other one has saved there already.
+    assert 0 == min(entry.step for entry in work.entries(1, what="start"))
     assert left == sorted(Path(first).rglob("*"))
 
 

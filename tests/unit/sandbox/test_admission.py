@@ -3,6 +3,7 @@
 import pytest
 
 from sandbox.errors import ApiError
+from sandbox.queued_request import QueuedRequest
 from sandbox.resources import QueuedState
 from sandbox.settings import CallFailure
 from shared.core.catalog import Tier
@@ -58,6 +59,21 @@ def test_quota_is_told_apart_by_tier() -> None:
 
     with pytest.raises(ApiError, match="Preemptible"):
         cloud.create_node(LOCATION, wish("spot"), Tier.SPOT)
+
+
+def test_quota_counts_every_generation_of_a_request() -> None:
+    """Whichever node stands first."""
+    place = "projects/sandbox/locations/us-east5-a"
+    cloud = make_cloud(quota={"us-east5/v5p/spot": 0})
+    runtimes = {"v6e-1": "v2-alpha-tpuv6e", "v5p-8": "v2-alpha-tpuv5"}
+    wishes = tuple(
+        wish(kind, accelerator_type=kind, runtime_version=runtimes[kind]) for kind in runtimes
+    )
+
+    with pytest.raises(ApiError, match="V5P"):
+        cloud.create_queued_resource(
+            f"{place}/queuedResources/q", QueuedRequest(wishes, Tier.SPOT, body={})
+        )
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ ERRORS: dict[str, tuple[Callable[[], object], int, str]] = {
     ),
     "preempted meanwhile": (
         lambda: taken(0).update_node(NODE, NodeUpdate(labels={})),
-        9,
+        3,
         "update is not supported while in state PREEMPTED",
     ),
     "expired": (lambda: _failed(asked(100_000, **SOLD_OUT), valid=True), 4, "has passed"),

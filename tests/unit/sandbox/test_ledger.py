@@ -17,5 +17,6 @@ def test_oldest_operations_that_ended_make_room(mocker: MockerFixture) -> None:
     left = [name for name in (*old, *under_way) if name in cloud.operations]
 
     assert [*old[2:], *under_way] == left
-    assert cloud.ledger.repeated(queued_name("old0"), "r0") is None
-    assert under_way[0] == getattr(cloud.ledger.repeated(queued_name("new0"), "n0"), "name", "")
+    assert cloud.ledger.repeated("create", queued_name("old0"), "r0") is None
+    repeated = cloud.ledger.repeated("create", queued_name("new0"), "n0")
+    assert under_way[0] == getattr(repeated, "name", "")

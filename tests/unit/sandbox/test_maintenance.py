@@ -28,7 +28,7 @@ def test_window_is_announced_before_it_opens() -> None:
         "canReschedule": "false",
         "latestWindowStartTime": "1970-01-01T00:12:26Z",
         "maintenanceStatus": "PENDING",
-        "type": "SCHEDULED",
+        "maintenanceType": "SCHEDULED",
         "windowEndTime": "1970-01-01T00:12:31Z",
         "windowStartTime": "1970-01-01T00:12:26Z",
     } == window

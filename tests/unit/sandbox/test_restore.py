@@ -94,7 +94,7 @@ def test_what_was_under_way_goes_on(tmp_path: Path) -> None:
     assert "1" == found.host("a-w-0").attributes["bell"]
     assert QueuedState.WAITING_FOR_RESOURCES == state(found, "comes")
     assert {"us-central2-b": "wait"} == found.settings.sold_out
-    assert found.ledger.repeated(queued_name("waits"), "r1") is not None
+    assert found.ledger.repeated("create", queued_name("waits"), "r1") is not None
 
 
 def test_only_what_has_changed_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

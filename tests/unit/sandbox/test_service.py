@@ -11,6 +11,7 @@ from sandbox.service import Caller
 from sandbox.settings import CallFailure
 from sandbox.web import ConnectionDroppedError
 from tests.clouds import (
+    BOOTED_AT,
     LOCATION,
     active_cloud,
     api_of,
@@ -212,7 +213,8 @@ def test_operation_may_be_ordered_to_fail_without_effect(
     cloud = active_cloud(failures=[failure])
     before = dict(cloud.nodes), dict(cloud.queued_resources)
 
-    operation = api_of(cloud).call(method, LOCATION, item, params, node_body())
+    body = None if method == "ResetQueuedResource" else node_body()
+    operation = api_of(cloud).call(method, LOCATION, item, params, body)
     cloud.advance(1_000)
 
     error = cloud.operation(str(operation["name"])).error
@@ -251,6 +253,22 @@ def test_repeated_request_id_of_a_node_answers_the_same_operation(method: str) -
     }
 
     assert 1 == len(names)
+
+
+def test_request_id_of_a_create_deletes_nothing() -> None:
+    """A repetition is one of the same kind of call."""
+    cloud = make_cloud()
+    api = api_of(cloud)
+    params = {"requestId": "r"}
+    made = api.call(
+        "CreateNode", LOCATION, "", {"nodeId": "n", **params}, node_body(), version="v2alpha1"
+    )
+
+    cloud.advance(BOOTED_AT)
+    gone = api.call("DeleteNode", LOCATION, "n", params, version="v2alpha1")
+
+    assert made["name"] != gone["name"]
+    assert "delete" == cloud.operation(str(gone["name"])).verb
 
 
 @pytest.mark.parametrize("value, forced", [("true", True), ("True", True), ("false", False)])
