@@ -20,6 +20,7 @@ _FAILED, _INTERRUPTED = 1, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _open_streams()
     try:
         code = _run(words or ["--help"])
         sys.stdout.flush()
@@ -29,7 +30,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read has seen enough; Python shall not complain when it flushes at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _FAILED
+    except OSError as error:
+        # A full disk, mostly; Python shall not try once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _told(f"error: standard output: {error.strerror or error}", "", _FAILED)
     return code
+
+
+def _open_streams() -> None:
+    """Let what is written to a stream that was closed (``>&-``) go nowhere."""
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def _run(words: list[str]) -> int:
@@ -50,7 +63,9 @@ def _run(words: list[str]) -> int:
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except OSError as error:
-        what = f"error: {error.filename or 'the system'}: {error.strerror or error}"
+        if error.filename is None:
+            return _told(f"error: the system: {error.strerror or error}", "", _FAILED)
+        what = f"error: {error.filename}: {error.strerror or error}"
         return _told(
             what, "check the path and its rights; TPUCTL_HOME names another folder", _FAILED
         )

@@ -18,6 +18,7 @@ from cli.errors import FAILED, INTERRUPTED, CliError
 from cli.installation import Installation
 from shared.core.identity import TOKEN_REFUSED
 from shared.core.orders import I_PAY, Command, OrderKind, Verdict
+from shared.errors import InvalidRequest
 from shared.ports import Message
 from shared.topology import Topic
 
@@ -43,6 +44,19 @@ _STEPS: Final[Mapping[OrderKind, str]] = {
     OrderKind.UNPAUSE: "tpuctl ps",
     OrderKind.SWEEP: "tpuctl sweep --dry-run",
     OrderKind.PARKED_RETRY: "tpuctl parked ls",
+}
+
+
+# Before the field that a refusal names, and the flag that gave it where their names differ.
+_ARGS: Final = ".args."
+_FLAGS: Final[Mapping[str, str]] = {
+    "accelerator_type": "--type",
+    "job": "JOB",
+    "key": "KEY",
+    "node": "NODE",
+    "runtime_version": "--runtime",
+    "slice": "SLICE",
+    "zones": "--zone",
 }
 
 
@@ -106,7 +120,9 @@ def give(installation: Installation, order: Order, args: Mapping[str, object]) -
             args=args,
             id_token=installation.id_token(),
         )
-        installation.bus.publish(Topic.COMMANDS, [_message(command)])
+        message = _message(command)
+        _check(message)
+        installation.bus.publish(Topic.COMMANDS, [message])
         fields = _wait_for_outcome(installation, order)
     if fields["outcome"] != Verdict.ACCEPTED:
         raise CliError(f"refused: {fields['reason']}", next_step=_step_after(order, fields))
@@ -119,6 +135,25 @@ def _message(command: Command) -> Message:
     if not command.id_token:
         del fields["id_token"]
     return Message(data=json.dumps(fields).encode(), attributes={"kind": "command"})
+
+
+def _check(message: Message) -> None:
+    """Refuse what the control plane could never read: it would be put aside, and never answered.
+
+    Raises CliError.
+    """
+    from shared.app.order_args import parse_order
+
+    try:
+        parse_order(message.data)
+    except InvalidRequest as error:
+        place, _, words = str(error).rpartition(_ARGS)[2].partition(": ")
+        name = place.partition(".")[0]
+        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+        raise CliError(
+            f"{flag}: {words[:1].lower()}{words[1:]}",
+            next_step="give another value; the command's --help says what it takes",
+        ) from None
 
 
 def _wait_for_outcome(installation: Installation, order: Order) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,6 +13,7 @@ from cli.tables import printable
 from shared.core.codec import from_fields
 from shared.core.gate import Gate
 from shared.core.hosts import Host
+from shared.core.names import ledger_line
 from shared.core.policy import Policy
 from shared.core.slices import Bid, Generation
 from shared.errors import Unreadable
@@ -110,12 +111,25 @@ def _summary(document: Document | None) -> str:
 
 
 def _bill(store: Store, view: JobView) -> Bill:
-    """Add up what is gone and what is still held."""
+    """Add up what was made for this job, all of its time, and its own time on other slices."""
     where = (Where("job", "==", view.job.id),)
-    bill = Bill()
+    bill, lines = Bill(), set[str]()
     for document in store.query(Query("ledger", where, limit=LEDGER_MAX)):
         bill = _with_line(bill, document.fields)
-    return _with_held(bill, view)
+        lines.add(document.path.rpartition("/")[2])
+    held = _held(view)
+    own = {line: bid for line, bid in held.items() if bid.job == view.job.id}
+    for bid in own.values():
+        assert bid.ready_at is not None, "only what is ready was kept"
+        time = (bid.stopped_at or view.now) - bid.ready_at
+        bill = bill.plus(_chips(bid.accelerator_type), time, _price(bid))
+    for attempt in view.attempts:
+        line = ledger_line(attempt.slice_uid, attempt.generation, attempt.bid)
+        if line not in lines and line not in own:
+            time = (attempt.ended_at or view.now) - attempt.ordered_at
+            usd = _price(held[line]) if line in held else _paid(store, line)
+            bill = bill.plus(_chips(attempt.accelerator_type), time, usd)
+    return bill
 
 
 def _with_line(bill: Bill, line: Fields) -> Bill:
@@ -127,22 +141,33 @@ def _with_line(bill: Bill, line: Fields) -> Bill:
     return bill.plus(chips, gone - begun, usd if isinstance(usd, float | int) else None)
 
 
-def _with_held(bill: Bill, view: JobView) -> Bill:
-    held = [
-        bid
-        for generation in (view.slice.generations if view.slice else ())
+def _held(view: JobView) -> Mapping[str, Bid]:
+    """Return what is held for the job's slice now, by the line of the ledger that it will be."""
+    if view.slice is None:
+        return {}
+    return {
+        ledger_line(view.slice.uid, generation.number, bid.id): bid
+        for generation in view.slice.generations
         for bid in generation.bids
-        if bid.ready_at is not None and bid.gone_at is None and bid.job in {"", view.job.id}
-    ]
-    if not held:
-        return bill
+        if bid.ready_at is not None and bid.gone_at is None
+    }
+
+
+def _chips(accelerator_type: str) -> int:
+    from shared.catalog_data import load_catalog
+
+    return load_catalog().accelerator(accelerator_type).chips
+
+
+def _price(bid: Bid) -> float | None:
     from shared.catalog_data import load_catalog
     from shared.core.catalog import Tier
 
-    catalog = load_catalog()
-    for bid in held:
-        assert bid.ready_at is not None, "only what is ready was kept"
-        chips = catalog.accelerator(bid.accelerator_type).chips
-        usd = catalog.usd_per_chip_hour(bid.accelerator_type, bid.zone, Tier(bid.tier))
-        bill = bill.plus(chips, (bid.stopped_at or view.now) - bid.ready_at, usd)
-    return bill
+    return load_catalog().usd_per_chip_hour(bid.accelerator_type, bid.zone, Tier(bid.tier))
+
+
+def _paid(store: Store, line: str) -> float | None:
+    """Return what a chip cost in an hour of what is gone, and was not made for this job."""
+    document = store.get(f"ledger/{line}")
+    usd = document.fields["usd_per_chip_hour"] if document else None
+    return float(usd) if isinstance(usd, float | int) else None

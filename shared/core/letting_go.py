@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from shared.core.catalog import Tier
 from shared.core.causes import Cause
+from shared.core.names import ledger_line
 from shared.core.rules import GROUP_OF, Group
 from shared.core.situation import LedgerLine, Situation
 from shared.core.slices import Bid, BidStage, Generation, Kind, Slice, View
@@ -175,7 +176,7 @@ def _account(now: Situation, generation: Generation, bid: Bid) -> Situation:
         return now
     catalog = now.world.catalog
     line = LedgerLine(
-        id=f"{now.slice.uid}-g{generation.number}-b{bid.id}",
+        id=ledger_line(now.slice.uid, generation.number, bid.id),
         job=bid.job,
         slice=now.slice.name,
         generation=generation.number,

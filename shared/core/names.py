@@ -37,6 +37,11 @@ def cloud_name(installation: str, slice_uid: str, generation: int, bid: str) -> 
     return name
 
 
+def ledger_line(slice_uid: str, generation: int, bid: str) -> str:
+    """Name the line of the ledger that says what one bid cost."""
+    return f"{slice_uid}-g{generation}-b{bid}"
+
+
 def parse_cloud_name(name: str) -> CloudName | None:
     """Read a name in the cloud, or None for one that is not of our form."""
     match = _CLOUD_NAME.fullmatch(name)

@@ -80,7 +80,7 @@ def test_an_order_carries_the_token(
     monkeypatch: pytest.MonkeyPatch, mocker: MockerFixture, installed: Installed, launch: Launch
 ) -> None:
     """In Google's wiring."""
-    give(deployed(monkeypatch, mocker, installed), new_order(OrderKind.STOP), {"job": "j1"})
+    give(deployed(monkeypatch, mocker, installed), new_order(OrderKind.STOP), {"job": "abcdefghijkl"})
 
     (command,) = launch.commands
     assert Person(subject_of(ADA), ADA) == claims_of(command["id_token"]).person
@@ -88,7 +88,7 @@ def test_an_order_carries_the_token(
 
 def test_an_order_on_this_machine_carries_none(installed: Installed, launch: Launch) -> None:
     """Nobody asks for it, so a runner of the version before understands the order."""
-    give(Installation(installed.settings), new_order(OrderKind.STOP), {"job": "j1"})
+    give(Installation(installed.settings), new_order(OrderKind.STOP), {"job": "abcdefghijkl"})
 
     (command,) = launch.commands
     assert "id_token" not in command
@@ -101,7 +101,7 @@ def test_a_refused_token_says_how_to_log_in(
     launch.answer = refuse("the identity token had expired when the order was published")
 
     with pytest.raises(CliError, match="refused: the identity token had expired") as caught:
-        give(deployed(monkeypatch, mocker, installed), new_order(OrderKind.STOP), {"job": "j1"})
+        give(deployed(monkeypatch, mocker, installed), new_order(OrderKind.STOP), {"job": "abcdefghijkl"})
 
     assert "gcloud auth application-default login" == caught.value.next_step
 

@@ -195,3 +195,45 @@ def test_quick_commands_import_nothing_heavy(installed: Installed, command: list
 
     loaded = answer.stdout.rpartition("@")[2].split()
     assert set() == HEAVY & set(loaded)
+
+
+@pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-"])
+def test_streams_that_are_closed_hide_only_what_is_written(
+    installed: Installed, streams: str
+) -> None:
+    """The command does what it does."""
+    installed.store.close()
+    code = "import sys; from cli.main import main; sys.exit(main(sys.argv[1:]))"
+
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'"$0" -c "$1" ps {streams}', sys.executable, code],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert 0 == done.returncode
+    assert "bug" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is full")
+def test_output_that_cannot_be_written_is_one_line(installed: Installed) -> None:
+    """And nothing about paths that are not its own."""
+    installed.store.close()
+    code = "import sys; from cli.main import main; sys.exit(main(sys.argv[1:]))"
+
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code, "ps"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert 1 == done.returncode
+    assert ["No space left on device"] == [
+        line.rpartition(": ")[2] for line in done.stderr.splitlines() if "error" in line
+    ]
+    assert "TPUCTL_HOME names" not in done.stderr

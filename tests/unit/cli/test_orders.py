@@ -45,8 +45,8 @@ def test_outcome_that_is_known_is_not_ordered_again(here: Installation, launch: 
     """Asked again under its id, an order only tells what became of it."""
     order = new_order(OrderKind.STOP)
 
-    first = give(here, order, {"job": "j1"})
-    second = give(here, order, {"job": "j1"})
+    first = give(here, order, {"job": "abcdefghijkl"})
+    second = give(here, order, {"job": "abcdefghijkl"})
 
     assert first == second
     assert 1 == len(launch.commands)
@@ -60,7 +60,7 @@ def test_no_answer_says_how_to_ask_again(
     order = new_order(OrderKind.STOP)
 
     with pytest.raises(CliError) as caught:
-        give(here, order, {"job": "j1"})
+        give(here, order, {"job": "abcdefghijkl"})
 
     assert "no answer within" in str(caught.value)
     assert f"--command-id {order.id}" in caught.value.next_step
@@ -77,9 +77,9 @@ def test_answer_is_what_the_document_says(here: Installation, launch: Launch) ->
     """Job and number."""
     launch.answer = accept
 
-    accepted = give(here, new_order(OrderKind.STOP), {"job": "j1"})
+    accepted = give(here, new_order(OrderKind.STOP), {"job": "abcdefghijkl"})
 
-    assert ("j1", 7) == (accepted.job, accepted.number)
+    assert ("abcdefghijkl", 7) == (accepted.job, accepted.number)
 
 
 def test_interrupt_before_the_answer_says_how_to_ask_again(
@@ -90,10 +90,35 @@ def test_interrupt_before_the_answer_says_how_to_ask_again(
     order = new_order(OrderKind.STOP)
 
     with pytest.raises(CliError) as caught:
-        give(here, order, {"job": "j1"})
+        give(here, order, {"job": "abcdefghijkl"})
 
     assert (130, "interrupted before the answer came") == (
         caught.value.code,
         str(caught.value).partition(";")[0],
     )
     assert f"--command-id {order.id}" in caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    "kind, args, words",
+    [
+        pytest.param(
+            OrderKind.PAUSE, {"reason": "x" * 201}, "--reason: string should have at most", id="long"
+        ),
+        pytest.param(OrderKind.PAUSE, {"reason": "a\nb"}, "--reason: string should match", id="lines"),
+        pytest.param(
+            OrderKind.SLICE_CREATE,
+            {"slice": "a", "slice_uid": "abcdefgh", "accelerator_type": "v" * 65},
+            "--type: string should have",
+            id="a flag of another name",
+        ),
+    ],
+)
+def test_order_that_nobody_could_read_is_not_given(
+    here: Installation, launch: Launch, kind: OrderKind, args: dict[str, object], words: str
+) -> None:
+    """It would be put aside, and its sender would wait for nothing."""
+    with pytest.raises(CliError, match=words):
+        give(here, new_order(kind), args)
+
+    assert [] == launch.commands

@@ -218,7 +218,7 @@ def test_a_failure_says_the_cause_the_evidence_and_what_to_type(
     )  # fmt: skip
     slice_ = put(installed, job, ready_at=ago(3600))
     installed.put_slice(replace(slice_, held_until=now() + timedelta(minutes=20)))
-    begun = {"process_at": ago(600), "ended_at": ago(300)}
+    begun = {"process_at": ago(600), "ended_at": ago(300), "generation": 0}
     installed.put_attempt(make_attempt(job, 0, **begun, last_step=100, cause=Cause.PREEMPTED))
     installed.put_attempt(
         make_attempt(job, 1, **begun, start_step=80, cause=Cause.ERROR, cause_host=1, exit_code=2,
@@ -247,7 +247,8 @@ def test_ledger_lines_and_what_is_held_are_one_bill(tpuctl: Tpuctl, installed: I
     job = make_job(1, stage=Stage.SUCCEEDED)
     installed.put_job(job)
     line = {"job": job.id, "ready_at": ago(7200), "gone_at": ago(3600), "chips": 8}
-    installed.put("ledger/a", {**line, "usd_per_chip_hour": 1.5})
+    installed.put(f"ledger/{job.slice_uid}-g0-b0", {**line, "usd_per_chip_hour": 1.5})
+    installed.put_attempt(make_attempt(job, 0, ordered_at=ago(7200), ended_at=ago(3600)))
     installed.put("ledger/b", {**line, "usd_per_chip_hour": None})
     installed.put("ledger/c", {**line, "job": "another", "usd_per_chip_hour": 1.5})
 
@@ -255,6 +256,26 @@ def test_ledger_lines_and_what_is_held_are_one_bill(tpuctl: Tpuctl, installed: I
         "16.00 chip-hours, at least 12.00 USD at list price"
         == (answer(tpuctl)["spent"].splitlines()[-1])
     )
+
+
+def test_job_on_a_slice_of_others_pays_for_its_own_attempts(
+    tpuctl: Tpuctl, installed: Installed
+) -> None:
+    """Not for what the slice did before and after; what is gone has its price in the ledger."""
+    job = make_job(1, stage=Stage.SUCCEEDED)
+    slice_ = put(installed, job, ready_at=ago(7200))
+    (generation,) = slice_.generations
+    named = replace(generation, bids=(replace(generation.bids[0], job=""),))
+    installed.put_slice(replace(slice_, generations=(named,)))
+    installed.put_attempt(make_attempt(job, 0, ordered_at=ago(3600), ended_at=ago(1800)))
+    elsewhere = make_attempt(job, 1, ordered_at=ago(1800), ended_at=ago(900))
+    installed.put_attempt(replace(elsewhere, slice_uid="elsewher", generation=3, bid="2"))
+    line = {"job": "another", "ready_at": ago(9000), "gone_at": ago(0), "chips": 8}
+    installed.put("ledger/elsewher-g3-b2", {**line, "usd_per_chip_hour": 100.0})
+
+    hours, usd = answer(tpuctl)["spent"].splitlines()[-1].split(", ")
+    assert "6.00 chip-hours" == hours
+    assert 200.0 < float(usd.split()[0]) < 220.0
 
 
 @pytest.mark.parametrize(
