@@ -94,7 +94,7 @@ USUAL: Final = (
     "job", "name", "stage", "step", "type", "zone", "try", "lost", "age", "held", "status",
 )  # fmt: skip
 # What goes first where the terminal is too narrow; the others say what nothing else does.
-DISPENSABLE: Final = ("lost", "try", "age", "type", "zone")
+DISPENSABLE: Final = ("LOST", "TRY", "AGE", "TYPE", "ZONE")
 
 
 def chosen_columns(written: str | None) -> tuple[str, ...]:
@@ -125,7 +125,8 @@ def lines_of(
     texts = [name for name in columns if COLUMNS[name].is_text]
     if tuple(columns) == USUAL:
         plain = [name for name in plain if name != "held" or known.get(name)]
-        plain = _fitting(_rows(jobs, plain, known), plain, cells)
+        kept = tables.fitting(_rows(jobs, plain, known), DISPENSABLE, columns=cells, elastic="NAME")
+        plain = [plain[index] for index in kept]
     right = frozenset(index for index, name in enumerate(plain) if COLUMNS[name].right)
     elastic = plain.index("name") if "name" in plain else -1
     lines = tables.table(_rows(jobs, plain, known), columns=cells, right=right, elastic=elastic)
@@ -143,18 +144,6 @@ def _text(job: JobRow, name: str, known: Known) -> str:
 def _rows(jobs: Sequence[JobRow], names: Sequence[str], known: Known) -> list[tuple[str, ...]]:
     headings = tuple(name.upper() for name in names)
     return [headings, *(tuple(_text(job, name, known) for name in names) for job in jobs)]
-
-
-def _fitting(rows: Sequence[Sequence[str]], names: Sequence[str], cells: int) -> list[str]:
-    """Leave columns out until the rest fits, with a name that can still be read."""
-    by_name = dict(zip(names, zip(*rows, strict=True), strict=True))
-    widths = {name: max(map(tables.cells, texts)) for name, texts in by_name.items()}
-    widths["name"] = min(widths["name"], tables.ELASTIC_MIN)
-    for name in DISPENSABLE:
-        if sum(widths.values()) + len(widths) - 1 <= cells:
-            break
-        del widths[name]
-    return list(widths)
 
 
 def _beside(lines: Sequence[str], texts: Sequence[str], cells: int, *, is_last: bool) -> list[str]:

@@ -140,10 +140,10 @@ def list_jobs(store: Store, owner: str, limit: int) -> list[JobRow]:
     return jobs[: max(limit, sum(not job.is_over for job in jobs))]
 
 
-def warn_without_runner(installation: Installation, jobs: Sequence[JobRow]) -> None:
-    """Say that what is shown of jobs at work will not change by itself."""
+def warn_without_runner(installation: Installation, jobs: Sequence[JobRow] | None = None) -> None:
+    """Say that what is shown, of jobs at work or of slices, will not change by itself."""
     problem = installation.missing_runner()
-    if problem is not None and not all(job.is_over for job in jobs):
+    if problem is not None and (jobs is None or not all(job.is_over for job in jobs)):
         say_aside(f"{problem}, so nothing will happen; next: {problem.next_step}")
 
 

@@ -49,6 +49,7 @@ _STEPS: Final[Mapping[OrderKind, str]] = {
 
 # Before the field that a refusal names, and the flag that gave it where their names differ.
 _ARGS: Final = ".args."
+_ANOTHER: Final = "give another value; the command's --help says what it takes"
 _FLAGS: Final[Mapping[str, str]] = {
     "accelerator_type": "--type",
     "job": "JOB",
@@ -125,7 +126,11 @@ def give(installation: Installation, order: Order, args: Mapping[str, object]) -
         installation.bus.publish(Topic.COMMANDS, [message])
         fields = _wait_for_outcome(installation, order)
     if fields["outcome"] != Verdict.ACCEPTED:
-        raise CliError(f"refused: {fields['reason']}", next_step=_step_after(order, fields))
+        reason, step = str(fields["reason"]), _step_after(order, fields)
+        name, _, words = reason.partition(": ")
+        if order.kind is OrderKind.SLICE_CREATE and name in _FLAGS:
+            reason, step = f"{_FLAGS[name]}: {words}", _ANOTHER
+        raise CliError(f"refused: {reason}", next_step=step)
     return Accepted(job=str(fields["job"]), number=int(fields["number"] or 0))
 
 
@@ -152,7 +157,7 @@ def _check(message: Message) -> None:
         flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         raise CliError(
             f"{flag}: {words[:1].lower()}{words[1:]}",
-            next_step="give another value; the command's --help says what it takes",
+            next_step=_ANOTHER,
         ) from None
 
 

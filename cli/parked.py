@@ -9,6 +9,8 @@ from typing import Final
 from cli.errors import NotFoundError
 from cli.installation import Installation
 from cli.near import near_names
+from shared.core.parking import Way
+from shared.errors import InvalidRequest
 from shared.ports import Document, Query
 
 KEY_CHARS: Final = 32
@@ -44,6 +46,19 @@ def find(installation: Installation, begin: str) -> Document:
     near = near_names(wanted[:SHORT_CHARS], [key_of(each)[:SHORT_CHARS] for each in documents])
     hint = f"; near: {', '.join(near)}" if near else ""
     raise NotFoundError(f"no parked message {begin!r}{hint}", next_step=LIST)
+
+
+def is_readable(document: Document, way: Way) -> bool:
+    """Tell whether an order can be given again at all; of events nobody asks."""
+    if way is not Way.ORDER:
+        return True
+    from shared.app.order_args import parse_order
+
+    try:
+        parse_order(str(document.fields["data"]).encode())
+    except InvalidRequest:
+        return False
+    return True
 
 
 def readable(data: str) -> list[str]:

@@ -115,12 +115,13 @@ class _Reader:
 
     def _fields(self, run: Mapping[str, Any]) -> dict[str, Any]:
         fields: dict[str, Any] = {}
+        names: dict[str, str] = {}
         for key, value in run.items():
             field = SHORT.get(key, key)
-            if field in fields:
-                raise self._error("run", key, f"stands twice: {key} and {field} are the same")
+            if first := names.get(field):
+                raise self._error("run", key, f"stands twice: {first} and {key} are the same")
             if key not in OURS:
-                fields[field] = value
+                fields[field], names[field] = value, key
         return fields
 
     def _check(self, table: str, written: Mapping[str, Any], known: Any) -> None:

@@ -46,7 +46,7 @@ def zones_to_look_in(installation: Installation, named: Sequence[str]) -> list[s
 
     Raises CliError for a name that is no zone's.
     """
-    _check(named)
+    check_zones(named)
     cloud = installation.settings.cloud
     live = {zone for slice_ in live_slices(installation.store) for zone in zones_of(slice_)}
     configured = cloud.zones if cloud else ()
@@ -94,8 +94,8 @@ def _fate(eyes: Surveyor, judged: Judged) -> Mapping[str, Fate]:
     return {}
 
 
-def _check(named: Sequence[str]) -> None:
-    """Refuse what is no zone's name; the catalog takes a while to load."""
+def check_zones(named: Sequence[str]) -> None:
+    """Refuse what is no zone's name; the catalog takes a while to load.  Raises CliError."""
     if not named:
         return
     from shared.catalog_data import load_catalog
@@ -107,6 +107,6 @@ def _check(named: Sequence[str]) -> None:
             hint = f"; near: {', '.join(near)}" if near else ""
             raise CliError(
                 f"--zone: no zone with TPUs is called {zone!r}{hint}",
-                next_step="tpuctl sweep --help",
+                next_step="give the name of a zone, such as us-central2-b",
                 code=USAGE,
             )

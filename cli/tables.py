@@ -14,7 +14,7 @@ from typing import Final
 from unicodedata import category, east_asian_width
 
 GAP: Final = "  "
-WIDTH_MIN: Final = 60
+WIDTH_MIN: Final = 20
 WIDTH_PIPED: Final = 200
 ELASTIC_MIN: Final = 8
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -52,6 +52,24 @@ def table(
             gap = GAP if room >= ELASTIC_MIN else GAP[:1]
             widths[elastic] = min(widths[elastic], max(room, ELASTIC_MIN))
     return [cut(_line(row, widths, right, gap), columns) for row in rows]
+
+
+def fitting(
+    rows: Sequence[Sequence[str]], dispensable: Sequence[str], *, columns: int, elastic: str = ""
+) -> list[int]:
+    """Say which columns to show: those with these headings go, one by one, until the rest fits.
+
+    The elastic one may be cut as far as it can still be read, and the gaps; without one nothing.
+    """
+    widths = {texts[0]: max(map(cells, texts)) for texts in zip(*rows, strict=True)}
+    gap = len(GAP)
+    if elastic in widths:
+        widths[elastic], gap = min(widths[elastic], ELASTIC_MIN), 1
+    for heading in dispensable:
+        if sum(widths.values()) + gap * (len(widths) - 1) <= columns:
+            break
+        widths.pop(heading, None)
+    return [index for index, heading in enumerate(rows[0]) if heading in widths]
 
 
 def wrapped(text: str, *, columns: int, indent: int) -> list[str]:

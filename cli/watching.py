@@ -91,7 +91,8 @@ class Watcher:
         if document is not None:
             yield tables.printable(str(document.fields["summary"]))
         problem: CliError | None = self.installation.missing_runner()
-        if problem is not None and not all(job.is_over for job in self._jobs):
+        is_quiet = bool(self._jobs) and all(job.is_over for job in self._jobs)
+        if problem is not None and not is_quiet:
             yield f"{problem}, so nothing will happen; next: {problem.next_step}"
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, jsonify, request
 
+from sandbox import inject
 from sandbox.cloud import Cloud
 from sandbox.errors import JsonObject, SettingsError, invalid, not_found
 from sandbox.resources import Host, short, zone_of
@@ -54,7 +55,7 @@ class _AdminApi:
         self._world = world
 
     def status(self) -> Response:
-        """Say what there is: queued resources, nodes, hosts and their processes."""
+        """Say what there is: queued resources, nodes, hosts, processes, faults in force."""
         with self._world.engine.cloud() as cloud:
             return jsonify(
                 pid=os.getpid(),
@@ -65,6 +66,7 @@ class _AdminApi:
                 ],
                 nodes=[_node(cloud, name) for name in sorted(cloud.nodes)],
                 hosts=[self._host(host) for _, host in sorted(cloud.hosts.items())],
+                faults=inject.in_force(cloud),
             )
 
     def calls(self) -> Response:

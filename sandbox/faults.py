@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from sandbox import wrong
 from sandbox.errors import SettingsError
@@ -18,12 +18,41 @@ from sandbox.places import AcceleratorType, Zone
 from sandbox.settings import CallDelay, CallFailure, Count, Seconds
 from shared.core.catalog import near_names
 
-# The command line gives a list as ``0,1``.
-Listed = BeforeValidator(
-    lambda value: (
-        value.split(",") if isinstance(value, str) else [value] if isinstance(value, int) else value
-    )
-)
+# The methods of the Cloud TPU API; the table of them loads what the command line must not.
+METHODS = (
+    "CancelOperation", "CreateNode", "CreateQueuedResource", "DeleteNode", "DeleteOperation",
+    "DeleteQueuedResource", "GenerateServiceIdentity", "GetAcceleratorType", "GetGuestAttributes",
+    "GetLocation", "GetNode", "GetOperation", "GetQueuedResource", "GetRuntimeVersion",
+    "GetTensorFlowVersion", "ListAcceleratorTypes", "ListLocations", "ListNodes", "ListOperations",
+    "ListQueuedResources", "ListReservations", "ListRuntimeVersions", "ListTensorFlowVersions",
+    "PerformMaintenance", "PerformMaintenanceQueuedResource", "ResetQueuedResource",
+    "SimulateMaintenanceEvent", "StartNode", "StopNode", "UpdateNode", "WaitOperation",
+)  # fmt: skip
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Tell whether a name is meant by a pattern, as ``train-*``."""
+    return fnmatchcase(name, pattern)
+
+
+def _listed(value: object) -> object:
+    """Take a list as the command line gives it: ``0,1``."""
+    if isinstance(value, str):
+        return tuple(int(part) if part.isdecimal() else part for part in value.split(","))
+    return tuple(value) if isinstance(value, list) else (value,) if type(value) is int else value
+
+
+def _method(pattern: str) -> str:
+    if not any(fits(name, pattern) for name in METHODS):
+        small = {name.lower(): name for name in METHODS}
+        near = [small[name] for name in near_names(pattern, small)]
+        hint = f"near: {', '.join(near)}" if near else "the API has others, such as GetNode"
+        raise ValueError(f"there is no method {pattern!r}; {hint}")
+    return pattern
+
+
+Listed = BeforeValidator(_listed)
+Method = Annotated[str, AfterValidator(_method)]
 Service = Literal["storage", "pubsub", "metadata"]
 SkewSeconds = Annotated[float, Field(ge=-10_000_000, le=10_000_000)]
 
@@ -31,7 +60,8 @@ SkewSeconds = Annotated[float, Field(ge=-10_000_000, le=10_000_000)]
 class Fault(BaseModel):
     """One of them.  ``target`` is the field that the command line takes without its name."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Strict: ``true`` is no number.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     target: ClassVar[str] = ""
 
@@ -43,6 +73,14 @@ class OnZone(Fault):
 
     zone: Zone
     for_s: Seconds | None = None
+
+
+class OnMethod(Fault):
+    """A fault of calls of the methods whose names match."""
+
+    target: ClassVar[str] = "method"
+
+    method: Method
 
 
 class OnNode(Fault):
@@ -97,25 +135,18 @@ class Preemption(OnNode):
 # --- Calls --------------------------------------------------------------------------------------
 
 
-class FailingCall(CallFailure, Fault):
+class FailingCall(OnMethod, CallFailure):
     """Calls of a method fail."""
 
-    target: ClassVar[str] = "method"
 
-
-class LostReply(Fault):
+class LostReply(OnMethod):
     """A call has its effect, and its answer never arrives."""
 
-    target: ClassVar[str] = "method"
-
-    method: str
     count: Annotated[int, Field(ge=1)] = 1
 
 
-class SlowCall(CallDelay, Fault):
+class SlowCall(OnMethod, CallDelay):
     """The operation of a call takes long."""
-
-    target: ClassVar[str] = "method"
 
 
 class SlowCreate(Fault):
@@ -249,7 +280,8 @@ def read(words: Words) -> tuple[str, str, Fault | None]:
     given = {key: value for key, value in words.items() if key != "fault"}
     if target := given.pop("target", None):
         if not kind.target or kind.target in given:
-            return "target", f"{name} takes no name here: {_keys(kind)}", None
+            keys = ", ".join(kind.model_fields)
+            return "target", f"{name} takes no name here: its keys are {keys}", None
         given[kind.target] = target
     try:
         return "", "", kind.model_validate(given)
@@ -265,12 +297,3 @@ def _unknown(name: object) -> str:
     return f"there is no fault {name}; " + (
         f"did you mean {near[0]}?" if near else f"there are: {', '.join(FAULTS)}"
     )
-
-
-def _keys(kind: type[Fault]) -> str:
-    return f"its keys are {', '.join(kind.model_fields)}"
-
-
-def fits(name: str, pattern: str) -> bool:
-    """Tell whether a name is meant by a pattern, as ``train-*``."""
-    return fnmatchcase(name, pattern)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sandbox import faults
 from sandbox.errors import ApiError, JsonObject
 from sandbox.resources import NodeState, short, zone_of
-from sandbox.settings import CallDelay, CallFailure
+from sandbox.settings import CallDelay, CallFailure, Settings
 
 if TYPE_CHECKING:
     from sandbox.cloud import Cloud
@@ -40,6 +40,50 @@ def undo(cloud: Cloud, cure: Mapping[str, Any]) -> None:
     cloud.settings = cloud.settings.updated({setting: left})
 
 
+def in_force(cloud: Cloud) -> list[JsonObject]:
+    """Return the faults that have not ended, in the words that order them.
+
+    ``until`` is when one ends by itself, ``count`` how often it still happens.
+    """
+    return [*_lasting(cloud), *_counted(cloud.settings)]
+
+
+def _lasting(cloud: Cloud) -> Iterator[JsonObject]:
+    until = {timer.detail: timer.at for timer in reversed(cloud.ledger.timers.of(OVER))}
+    for fault, setting, key in (
+        ("stockout", "sold_out", "how"),
+        ("quota", "quota_cuts", "chips"),
+        ("unreachable", "unreachable", ""),
+        ("hidden", "hidden", ""),
+    ):
+        held = getattr(cloud.settings, setting)
+        for target in held:
+            end = until.get(_cure(setting=setting, key=target))
+            said = {key: held[target]} if key else {}
+            yield {"fault": fault, "target": target, **said, "until": end}
+    for name, host in sorted(cloud.hosts.items()):
+        if host.cut:
+            end = until.get(_cure(host=name))
+            services = sorted(host.cut)
+            yield {"fault": "silent-host", "target": name, "services": services, "until": end}
+
+
+def _counted(settings: Settings) -> Iterator[JsonObject]:
+    for failure in settings.failures:
+        order = failure.model_dump(exclude={"method", "message"})
+        is_lost = failure.when == "dropped"
+        words = {"count": failure.count} if is_lost else order
+        yield {"fault": "lost-reply" if is_lost else "call", "target": failure.method, **words}
+    for delay in settings.delays:
+        yield {"fault": "slow-call", "target": delay.method, **delay.model_dump(exclude={"method"})}
+    for fault, count in (
+        ("missing-node", settings.missing_nodes),
+        ("stuck-delete", settings.stuck_deletes),
+    ):
+        if count:
+            yield {"fault": fault, "count": count}
+
+
 # --- Effects ------------------------------------------------------------------------------------
 
 
@@ -57,7 +101,7 @@ def _zone(setting: str) -> Callable[[Cloud, faults.OnZone], list[str]]:
     def effect(cloud: Cloud, fault: faults.OnZone) -> list[str]:
         before = [each for each in getattr(cloud.settings, setting) if each != fault.zone]
         cloud.settings = cloud.settings.updated({setting: [*before, fault.zone]})
-        _end_later(cloud, {"setting": setting, "key": fault.zone}, fault.for_s)
+        _end_later(cloud, _cure(setting=setting, key=fault.zone), fault.for_s)
         return [fault.zone]
 
     return effect
@@ -136,7 +180,7 @@ def _reboot(cloud: Cloud, fault: faults.Reboot) -> list[str]:
 def _silent_host(cloud: Cloud, fault: faults.SilentHost) -> list[str]:
     def silence(host: str) -> None:
         cloud.cut_off(host, frozenset(fault.services))
-        _end_later(cloud, {"host": host}, fault.for_s)
+        _end_later(cloud, _cure(host=host), fault.for_s)
 
     return _each_host(cloud, fault, silence)
 
@@ -179,7 +223,7 @@ def _put(cloud: Cloud, setting: str, key: str, value: object, for_s: float | Non
     cloud.settings = cloud.settings.updated(
         {setting: {**getattr(cloud.settings, setting), key: value}}
     )
-    _end_later(cloud, {"setting": setting, "key": key}, for_s)
+    _end_later(cloud, _cure(setting=setting, key=key), for_s)
     return [key]
 
 
@@ -198,9 +242,14 @@ def _slow(cloud: Cloud, delay: CallDelay) -> list[str]:
     return [delay.method]
 
 
-def _end_later(cloud: Cloud, cure: JsonObject, for_s: float | None) -> None:
+def _end_later(cloud: Cloud, cure: str, for_s: float | None) -> None:
     if for_s is not None:
-        cloud.after(for_s, OVER, "", json.dumps(cure))
+        cloud.after(for_s, OVER, "", cure)
+
+
+def _cure(**of_what: str) -> str:
+    """Write what ``undo`` reads."""
+    return json.dumps(of_what)
 
 
 # --- Who is hit ---------------------------------------------------------------------------------

@@ -86,10 +86,10 @@ def _names(installation: Installation) -> set[str]:
 
 def _print(deeds: Sequence[Deed], since: datetime, now: datetime) -> None:
     if not deeds:
-        when = f"{tables.clock(since, now)} ({tables.age(since, now)} ago)"
+        when = f"{_when(since, now)} ({tables.age(since, now)} ago)"
         typer.echo(f"nothing since {when}\nnext: tpuctl history --since 1d")
         return
-    rows = [HEADINGS, *((tables.clock(deed.at, now), deed.who, deed.about) for deed in deeds)]
+    rows = [HEADINGS, *((_when(deed.at, now), deed.who, deed.about) for deed in deeds)]
     cells = tables.width()
     heads = tables.table(rows, columns=cells // 2)
     indent = max(map(tables.cells, heads)) + len(tables.GAP)
@@ -97,3 +97,10 @@ def _print(deeds: Sequence[Deed], since: datetime, now: datetime) -> None:
         line = head + " " * (indent - tables.cells(head)) + text
         for part in tables.wrapped(line, columns=cells, indent=indent):
             typer.echo(part)
+
+
+def _when(at: datetime, now: datetime) -> str:
+    """Write a moment in the reader's time, with its year if that is another one."""
+    local = at.astimezone()
+    is_ours = local.year == now.astimezone().year
+    return tables.clock(at, now) if is_ours else local.strftime("%d %b %Y %H:%M:%S")

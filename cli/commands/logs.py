@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Annotated, Final
 
 import typer
@@ -55,7 +56,14 @@ def logs(  # noqa: PLR0913 - one parameter a flag
         typer.Option(metavar="TIME", help="Shipped since: 10m, 2h30m, 14:30 or a date."),
     ] = None,
     tail: Annotated[
-        int | None, typer.Option("--tail", "-n", min=0, metavar="N", help="Only the last N lines.")
+        int | None,
+        typer.Option(
+            "--tail",
+            "-n",
+            min=0,
+            metavar="N",
+            help="Only the last N lines; with --by-host, of each host.",
+        ),
     ] = None,
 ) -> None:
     """Print what a job's program wrote.
@@ -69,6 +77,7 @@ def logs(  # noqa: PLR0913 - one parameter a flag
     installation = here()
     found = find_job(installation, job)
     hosts = hosts_of(installation, found)
+    _check_known(found, wish.attempt, host, hosts)
     reader = LogReader(installation.blobs, found.id, host, found.folder, hosts, wish.since)
     printer = _Printer(found, is_prefixed=host is None and hosts != 1)
     if follow:
@@ -90,6 +99,19 @@ def _wish(attempt: str | None, since: str | None, tail: int | None, *, by_host: 
     )
 
 
+def _check_known(job: JobRow, attempt: int | None, host: int | None, hosts: int) -> None:
+    """Refuse an attempt or a host that there is not.  Raises NotFoundError."""
+    attempts = max(0, job.attempt) + 1
+    for what, asked, count in (("attempt", attempt, attempts), ("host", host, hosts)):
+        # Where nobody knows how many there are, there may be any.
+        if asked is not None and 0 < count <= asked:
+            known = "0" if count == 1 else f"0 to {count - 1}"
+            raise NotFoundError(
+                f"job {job.number} has no {what} {asked}, only {known}",
+                next_step=f"tpuctl show {job.number}",
+            )
+
+
 # --- Once ---------------------------------------------------------------------------------------
 
 
@@ -98,15 +120,16 @@ def _print(
 ) -> None:
     """Print what is there; say so when it is nothing."""
     reader, printer = tools
-    count, attempt = 0, 0
+    attempt = 0
     for attempt in _attempts(installation, job, wish):
         printer.begin(attempt)
-        lines = [*reader.lines(attempt), *reader.rest()]
-        count += len(lines)
-        # Sorting keeps the order of each host's own lines.
-        ordered = sorted(lines, key=lambda line: line[0]) if wish.by_host else lines
-        printer.print(ordered, wish.tail)
-    if count:
+        if wish.by_host:
+            for lines in reader.by_host(attempt, wish.tail):
+                printer.print(lines, wish.tail)
+        else:
+            lines = chain(reader.lines(attempt, wish.tail), reader.rest())
+            printer.print(lines, wish.tail)
+    if reader.bytes_seen:
         return
     if wish.since is not None:
         say_aside(f"nothing has come since {wish.since:%Y-%m-%d %H:%M:%S} UTC")
@@ -144,7 +167,7 @@ def _follow(
     while quiet < QUIET_LOOKS:
         job = read_job(installation.store, job.id)
         newest = job.attempt
-        count = printer.print(reader.lines(current), tail)
+        count = printer.print(reader.lines(current, tail), tail)
         tail = None
         has_moved_on = wish.attempt is None and newest > current
         if has_moved_on and not count:

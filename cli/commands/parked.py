@@ -13,7 +13,16 @@ from cli.as_json import print_json
 from cli.errors import USAGE, CliError
 from cli.installation import Installation, for_orders, here, say_aside
 from cli.orders import give, new_order
-from cli.parked import LIST, LOOKED_AT_MAX, SHORT_CHARS, find, key_of, newest, readable
+from cli.parked import (
+    LIST,
+    LOOKED_AT_MAX,
+    SHORT_CHARS,
+    find,
+    is_readable,
+    key_of,
+    newest,
+    readable,
+)
 from cli.words import AS_JSON, COMMAND_ID
 from shared.core.orders import OrderKind
 from shared.core.parking import Way, advise
@@ -92,8 +101,9 @@ def retry(
 
 
 def _is_left(document: Document) -> bool:
-    can_be_sent = advise(str(document.fields["source"])).way is not Way.NONE
-    return can_be_sent and not document.fields.get("retried_at")
+    way = advise(str(document.fields["source"])).way
+    is_new = not document.fields.get("retried_at")
+    return way is not Way.NONE and is_new and is_readable(document, way)
 
 
 def _hand_over(
@@ -181,4 +191,6 @@ def _next_step(document: Document) -> str:
     advice = advise(str(document.fields["source"]))
     if advice.way is Way.NONE:
         return f"nothing is to do: {advice.text}"
+    if not is_readable(document, advice.way):
+        return "nothing is to do: nobody can read it; whoever gave it gives a new order"
     return f"tpuctl parked retry {key_of(document)[:SHORT_CHARS]}: {advice.text}"

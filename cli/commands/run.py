@@ -210,6 +210,10 @@ def _spec_of(
 
 def _check_place(spec: JobSpec, on: str | None) -> None:
     """Refuse a job that names no TPU."""
+    if spec.accelerator_type is None and spec.zones and on is not None:
+        raise CliError(
+            f"--zone: slice {on} is where it is", next_step="leave --zone out, or leave --on out"
+        )
     if spec.accelerator_type is None and spec.zones:
         raise CliError("--zone: needs the type too; give --type", next_step=_EXAMPLE)
     if spec.accelerator_type is None and on is None:

@@ -63,8 +63,11 @@ def up(
 @app.command()
 def down() -> None:
     """Stop the sandbox and everything that runs on its hosts."""
-    with told():
+    try:
         info = control.stop(home_path() / "sandbox")
+    except control.NotUpError:
+        typer.echo("the sandbox is not up")
+        return
     typer.echo(f"sandbox down: {info.url}")
 
 
@@ -73,7 +76,7 @@ def status(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show the requests, nodes and hosts that exist."""
+    """Show the requests, nodes and hosts that exist, and the faults that are in force."""
     with told():
         found = control.status(home_path() / "sandbox")
     if as_json:
@@ -82,7 +85,7 @@ def status(
     typer.echo(f"sandbox up: {found['url']} (process {found['pid']})")
     for line in _ssh_lines(int(str(found["ssh_port"]))):
         typer.echo(line)
-    for line in _lines(found):
+    for line in (*_lines(found), *sandbox_looks.in_force(found["faults"])):
         typer.echo(line)
 
 

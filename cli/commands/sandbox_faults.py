@@ -6,9 +6,10 @@ The faults and their keys are those of scenario files; the sandbox itself checks
 from __future__ import annotations
 
 import inspect
-import json
+import math
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from contextlib import suppress
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -17,6 +18,8 @@ from sandbox import control
 
 # What follows the fault is its keys; they are not options of ours.
 KEYS = {"allow_extra_args": True, "ignore_unknown_options": True}
+# The keys that are true when nothing is said of them; without loading what checks them all.
+SWITCHES: Final = ("silent",)
 
 
 def inject(
@@ -43,7 +46,10 @@ def inject(
 
 
 def words_of(written: Sequence[str]) -> dict[str, object]:
-    """Read ``TARGET --key value --flag``.  Raises BadParameter for a second target."""
+    """Read ``TARGET --key value --switch``.
+
+    Raises BadParameter for a second target, and for a key that needs a value and has none.
+    """
     words: dict[str, object] = {}
     left = list(written)
     while left:
@@ -53,20 +59,31 @@ def words_of(written: Sequence[str]) -> dict[str, object]:
                 raise typer.BadParameter(f"{word!r}: there is a name already, {words['target']!r}")
             words["target"] = word
             continue
-        key, equals, value = word.removeprefix("--").partition("=")
-        if not equals:
-            value = left.pop(0) if left and not left[0].startswith("--") else "true"
-        words[key.replace("-", "_")] = _plain(value)
+        flag, equals, value = word.partition("=")
+        key = flag.removeprefix("--").replace("-", "_")
+        words[key] = _plain(value if equals else _value(flag, key, left))
     return words
+
+
+def _value(flag: str, key: str, left: list[str]) -> str:
+    """Take the value of a key from what is left."""
+    if key in SWITCHES:
+        return "true"
+    if not left or left[0].startswith("--"):
+        alone = ", ".join(f"--{name}" for name in SWITCHES)
+        raise typer.BadParameter(f"{flag}: needs a value; only {alone} goes without one")
+    return left.pop(0)
 
 
 def _plain(value: str) -> object:
     """Take numbers and truths as what they are, all else as text."""
-    try:
-        found = json.loads(value)
-    except ValueError:
-        return value
-    return found if isinstance(found, bool | int | float) else value
+    if value in {"true", "false"}:
+        return value == "true"
+    for kind in (int, float):
+        with suppress(ValueError, OverflowError):
+            number = kind(value)
+            return number if math.isfinite(number) else value
+    return value
 
 
 def _known() -> Iterator[str]:

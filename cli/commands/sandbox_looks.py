@@ -24,6 +24,9 @@ _LOOK_AGAIN_S: Final = 0.2
 _HOST: Final = re.compile(r"(?P<node>.+)-w-(?P<number>\d+)")
 _GCLOUD: Final = re.compile(r"google-cloud-sdk gcloud/(\S+) command/gcloud\.(\S+)")
 _COLUMNS: Final = ("time", "status", "method", "caller", "path")
+_WIDTH_MAX: Final = 80
+# What of a fault has a column of its own.
+_FAULT_COLUMNS: Final = frozenset({"fault", "target", "count", "until"})
 
 
 def calls(
@@ -50,8 +53,7 @@ def calls(
         return
     rows = found["calls"]
     assert isinstance(rows, list), "the sandbox answers a list"
-    shown = [_row(call, now) for call in rows]
-    for line in table([_COLUMNS, *shown], columns=width(), elastic=4):
+    for line in _table(rows, now) if rows else [_no_calls(method, since)]:
         typer.echo(line)
     if found["forgotten"]:
         typer.echo(f"{found['forgotten']} calls before these are forgotten", err=True)
@@ -97,6 +99,16 @@ def forget() -> None:
     typer.echo("forgotten\nnext: tpuctl sandbox up")
 
 
+def in_force(faults: Any) -> list[str]:
+    """Show the faults that have not ended, and what is left of each."""
+    if not faults:
+        return []
+    now = datetime.now(UTC)
+    rows = [_fault(fault, now) for fault in faults]
+    columns = min(width(), _WIDTH_MAX)
+    return table([("in force", "on", "left", "keys"), *rows], columns=columns, elastic=1)
+
+
 @dataclass(slots=True)
 class _Console:
     """What one host wrote, read as far as it is complete."""
@@ -127,9 +139,41 @@ def _consoles(folder: Path, node: str, host: int | None) -> list[_Console]:
     return sorted(wanted, key=lambda console: console.number)
 
 
+def _table(calls: list[dict[str, Any]], now: datetime) -> list[str]:
+    rows = [_row(call, now) for call in calls]
+    return table([_COLUMNS, *rows], columns=width(), elastic=4)
+
+
+def _no_calls(method: str | None, since: str | None) -> str:
+    """Repeat what was asked for: it may be misspelled."""
+    asked = (("--method", method), ("--since", since))
+    said = " ".join(f"{flag} {value}" for flag, value in asked if value)
+    return f"no calls with {said}" if said else "no calls"
+
+
 def _row(call: dict[str, Any], now: datetime) -> tuple[str, ...]:
     at = clock(datetime.fromtimestamp(call["at"], UTC), now)
     return at, str(call["status"]), call["method"], _caller(str(call["caller"])), call["path"]
+
+
+def _fault(words: dict[str, Any], now: datetime) -> tuple[str, ...]:
+    keys = [f"{key}={_said(words[key])}" for key in words if key not in _FAULT_COLUMNS]
+    return words["fault"], words.get("target", "-"), _left(words, now), " ".join(keys)
+
+
+def _said(value: object) -> str:
+    """Write a value as it is typed."""
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _left(words: dict[str, Any], now: datetime) -> str:
+    """Say how often a fault still happens, or when it ends by itself."""
+    if count := words.get("count"):
+        return f"{count} more"
+    until = words["until"]
+    return f"until {clock(datetime.fromtimestamp(until, UTC), now)}" if until else "-"
 
 
 def _caller(agent: str) -> str:

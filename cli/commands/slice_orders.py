@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from cli.errors import CliError
+from cli.errors import INTERRUPTED, CliError
 from cli.installation import Installation, for_orders, here, say_aside
 from cli.orders import give, new_order
 from cli.slices import check_name, find_slice, name_of
@@ -167,7 +167,19 @@ def _script(installation: Installation, fields: Mapping[str, Any]) -> str:
 
 
 def _wait_until_up(installation: Installation, name: str) -> None:
-    """Wait until a slice serves, and say what it waits for whenever that changes."""
+    """Wait until a slice serves.  Raises CliError when nobody waits any more, or it is not made."""
+    try:
+        _tell_until_up(installation, name)
+    except KeyboardInterrupt:
+        raise CliError(
+            f"interrupted: slice {name} is still being made",
+            next_step=f"tpuctl slice show {name}, or tpuctl slice rm {name}",
+            code=INTERRUPTED,
+        ) from None
+
+
+def _tell_until_up(installation: Installation, name: str) -> None:
+    """Say what a slice waits for whenever that changes, until it serves."""
     said = ""
     while True:
         document = installation.store.get(f"slices/{name}")

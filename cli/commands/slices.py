@@ -11,6 +11,7 @@ from cli import tables
 from cli.as_json import print_json
 from cli.commands import slice_orders
 from cli.installation import Installation, for_orders, here
+from cli.jobs import warn_without_runner
 from cli.orders import give, new_order
 from cli.slices import find_slice, live_slices, name_of, newest_bid
 from cli.words import AS_JSON, COMMAND_ID, SLICE
@@ -20,7 +21,9 @@ from shared.ports import Document
 HEADINGS: Final = (
     "SLICE", "KIND", "TYPE", "TIER", "HOSTS", "GEN", "ZONE", "STATE", "JOB", "AGE", "",
 )  # fmt: skip
-RIGHT: Final = frozenset({4, 5, 9})
+RIGHT: Final = frozenset({"HOSTS", "GEN", "AGE"})
+# What goes first where the terminal is too narrow.
+DISPENSABLE: Final = ("KIND", "GEN", "HOSTS", "TIER", "TYPE", "ZONE")
 
 app = typer.Typer(no_args_is_help=True, help="TPU slices of your own, and what there is.")
 
@@ -36,8 +39,9 @@ def list_slices(
 ) -> None:
     """List the slices that exist, or are asked for."""
     installation = here()
-    found = live_slices(installation)
-    others = _unmanaged(installation, found, zone or []) if everything else []
+    zones = [each for text in zone or () for each in text.split(",") if each]
+    found = _in_zones(live_slices(installation), zones)
+    others = _unmanaged(installation, zones) if everything else []
     if as_json:
         more = {"unmanaged": others} if everything else {}
         print_json({"slices": [dict(document.fields) for document in found], **more})
@@ -45,9 +49,9 @@ def list_slices(
     if not found:
         typer.echo("no slices\nnext: tpuctl run --help, tpuctl slice create --help")
     else:
-        rows = [HEADINGS, *(_row(installation, document) for document in found)]
-        for line in tables.table(rows, columns=tables.width(), right=RIGHT):
+        for line in _table([_row(installation, document) for document in found]):
             typer.echo(line)
+        warn_without_runner(installation)
     if everything:
         from cli.slice_text import unmanaged_text
 
@@ -68,6 +72,8 @@ def show(name: SLICE, *, as_json: AS_JSON = False) -> None:
         return
     for line in text_of(view, tables.width()):
         typer.echo(line)
+    if view.slice.live:
+        warn_without_runner(installation)
 
 
 @app.command("rm")
@@ -86,13 +92,42 @@ app.command("adopt")(slice_orders.adopt)
 app.command("installer")(slice_orders.installer)
 
 
-def _unmanaged(
-    installation: Installation, found: list[Document], zones: list[str]
-) -> list[dict[str, Any]]:
+def _in_zones(found: list[Document], zones: list[str]) -> list[Document]:
+    """Choose the slices that are, or may be, in some zones; without zones all."""
+    if not zones:
+        return found
+    from cli.sweeping import check_zones
+
+    check_zones(zones)
+    return [each for each in found if not set(zones).isdisjoint(_zones_of(each.fields))]
+
+
+def _zones_of(fields: Mapping[str, Any]) -> list[str]:
+    zone = newest_bid(fields).get("zone")
+    return [str(zone)] if zone else list(fields["zones"])
+
+
+def _unmanaged(installation: Installation, zones: list[str]) -> list[dict[str, Any]]:
     from cli.unmanaged import read_unmanaged
 
-    named = [each for text in zones for each in text.split(",") if each]
-    return read_unmanaged(installation, found, named)
+    return read_unmanaged(installation, live_slices(installation), zones)
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    """Leave columns out until the rest fits; what happens is cut, or not told at all."""
+    columns = tables.width()
+    whole = [HEADINGS, *rows]
+    kept = tables.fitting([row[:-1] for row in whole], DISPENSABLE, columns=columns)
+    right = frozenset(place for place, index in enumerate(kept) if HEADINGS[index] in RIGHT)
+    cells = [[row[index] for index in kept] for row in whole]
+    lines = tables.table(cells, columns=columns, right=right, elastic=0)
+    wide = max(map(tables.cells, lines)) + len(tables.GAP)
+    if columns - wide < tables.ELASTIC_MIN:
+        return lines
+    return [
+        tables.cut(f"{line}{' ' * (wide - tables.cells(line))}{row[-1]}".rstrip(), columns)
+        for line, row in zip(lines, whole, strict=True)
+    ]
 
 
 def _row(installation: Installation, document: Document) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import typer
 
 from cli import tables
 from cli.completion import job_names
-from cli.errors import FAILED, TIMED_OUT, CliError
+from cli.errors import FAILED, INTERRUPTED, TIMED_OUT, CliError
 from cli.installation import Installation, here
 from cli.jobs import JobRow, find_job, read_job, warn_without_runner
 from cli.times import seconds
@@ -53,6 +53,8 @@ def wait_for(
         stages = [job.stage for job in _endings(installation, jobs, line, deadline)]
     except _TimeIsUpError as error:
         raise _timed_out(error.waiting, timeout_s) from None
+    except KeyboardInterrupt:
+        raise _interrupted(installation, jobs) from None
     finally:
         line.clear()
     if any(stage != "succeeded" for stage in stages):
@@ -112,6 +114,19 @@ def _timed_out(waiting: Sequence[JobRow], timeout_s: float | None) -> CliError:
         f"not over after {timeout_s:g} s: {what}",
         next_step=f"tpuctl why {waiting[0].number}",
         code=TIMED_OUT,
+    )
+
+
+def _interrupted(installation: Installation, jobs: Sequence[JobRow]) -> CliError:
+    """Say what goes on, and costs money, although nobody waits for it any more."""
+    now = [read_job(installation.store, job.id) for job in jobs]
+    numbers = " ".join(str(job.number) for job in now if not job.is_over)
+    if not numbers:
+        return CliError("interrupted", next_step="tpuctl ps", code=INTERRUPTED)
+    return CliError(
+        f"interrupted: job {numbers.replace(' ', ', ')} goes on",
+        next_step=f"tpuctl wait {numbers}, or tpuctl stop {numbers}",
+        code=INTERRUPTED,
     )
 
 

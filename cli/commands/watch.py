@@ -109,7 +109,7 @@ def _lines() -> Iterator[Callable[[Look], None]]:
         for line in changes(before[-1] if before else None, look):
             typer.echo(line)
         if not look.jobs and not before:
-            typer.echo(f"no jobs of {look.owner}")
+            typer.echo(f"no jobs of {look.owner} yet; Ctrl-C leaves")
         sys.stdout.flush()
         before[:] = [look]
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from shared.app.context import App
 from shared.app.identify import Submitter
-from shared.app.order_args import Order
+from shared.app.order_args import (
+    GrantAdd,
+    GrantRemove,
+    Order,
+    ParkedRetry,
+    Release,
+    RunAgain,
+    SliceAdopt,
+    SliceChange,
+    SliceCreate,
+    Stop,
+    Submit,
+    Sweep,
+)
 from shared.core.console import readable
 from shared.core.model import Job
 from shared.core.orders import Outcome, Verdict
@@ -30,10 +43,33 @@ def _outcome(
         owner=who.owner,
         outcome=verdict,
         reason=reason,
-        job=job.id if job else "",
+        job=job.id if job else _job(order),
         number=job.number if job else 0,
         created_at=app.clock.now(),
         owner_email=who.person.email,
         owner_subject=who.person.subject,
+        about=_about(order),
     )
     return Create(f"commands/{order.id}", readable(outcome))
+
+
+def _job(order: Order) -> str:
+    """Name the job that an order is about; one that it would have made is none."""
+    return order.args.job if isinstance(order, Stop | RunAgain) else ""
+
+
+def _about(order: Order) -> str:
+    """Name what else an order is about."""
+    match order:
+        case Release() | SliceCreate() | SliceChange() | SliceAdopt():
+            return order.args.slice
+        case Submit():
+            return order.args.on or order.args.slice or ""
+        case GrantAdd() | GrantRemove():
+            return order.args.name
+        case Sweep():
+            return ", ".join(order.args.zones)
+        case ParkedRetry():
+            return order.args.key
+        case _:
+            return ""

@@ -129,7 +129,7 @@ def _held(slice_: Slice) -> str:
 def check_again(job: Job, order: Again) -> None:
     """Check that a job may be resumed or rerun as its owner saw it.  Raises Refused."""
     if not can(job.stage, Event.RESUME_ORDERED):
-        raise Refused(f"job {job.number} has not ended: {job.stage}")
+        raise Refused(f"job {job.number} has not ended: {job.stage}; tpuctl stop {job.number}")
     if job.attempt != order.seen_attempt:
         raise Refused(
             f"job {job.number} is at attempt {job.attempt} by now, not {order.seen_attempt}"
@@ -214,5 +214,7 @@ def release(now: Situation) -> Slice:
     if not slice_.live:
         raise Refused(f"slice {slice_.name} is gone already")
     if slice_.job and not (now.is_serving and now.served.is_over):
-        raise Refused(f"slice {slice_.name} is busy: stop its job first")
+        number = f" {now.served.number}" if now.is_serving else ""
+        first = f"tpuctl stop{number}" if number else "stop it"
+        raise Refused(f"slice {slice_.name} is busy with job{number}: {first} first")
     return replace(slice_, wanted=False, held_until=None)

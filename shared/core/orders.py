@@ -60,7 +60,11 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The document ``commands/{id}``: written in the commit that carries the order out."""
+    """The document ``commands/{id}``: written in the commit that carries the order out.
+
+    ``about`` is the name of what was ordered about, where that is no job: a slice, a grant, zones,
+    a parked message. ``number`` is 0 where it was refused.
+    """
 
     id: str
     kind: OrderKind
@@ -72,3 +76,4 @@ class Outcome:
     created_at: datetime
     owner_email: str = ""
     owner_subject: str = ""
+    about: str = ""

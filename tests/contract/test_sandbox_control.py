@@ -54,8 +54,8 @@ def test_busy_port_is_one_clear_line(tmp_path: Path) -> None:
     "settings, words",
     [
         ({"notice_secs": 1}, "there is no setting notice_secs; did you mean notice_s?"),
-        ({"boot_s": -1}, "boot_s: Input should be greater than or equal to 0"),
-        ({"stockout": "never"}, "stockout: Input should be 'wait' or 'fail'"),
+        ({"boot_s": -1}, "boot_s: expected at least 0, found -1"),
+        ({"stockout": "never"}, "stockout: expected 'wait' or 'fail', found the text 'never'"),
     ],
 )
 def test_bad_settings_are_refused_with_their_name(

@@ -111,7 +111,7 @@ def test_a_job_that_runs_is_not_run_again(world: World, kind: str) -> None:
     """Refused, with its stage."""
     world.run_job()
 
-    assert "job 1 has not ended: running" == world.again(kind).reason
+    assert "job 1 has not ended: running; tpuctl stop 1" == world.again(kind).reason
 
 
 def test_a_job_that_is_being_stopped_goes_on_when_its_writer_is_dead(world: World) -> None:

@@ -115,7 +115,9 @@ def test_a_busy_slice_is_not_released(world: World) -> None:
     """Its job comes first."""
     world.run_job()
 
-    assert "slice digits-1 is busy: stop its job first" == world.release("digits-1").reason
+    assert (
+        "slice digits-1 is busy with job 1: tpuctl stop 1 first" == world.release("digits-1").reason
+    )
     world.ticks(5.0)
     assert Stage.RUNNING is world.job().stage
 

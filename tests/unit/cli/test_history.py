@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from pytest_mock import MockerFixture
 
+from shared.adapters.firestore_query import query_pb
 from shared.adapters.sqlite_store import SqliteStore
+from shared.core.slices import Kind, Slice
 from shared.core.stages import Stage
 from shared.ports import Document, Query
 from tests.unit.cli.stage import OWNER, Installed, Tpuctl, ago, make_job, make_slice
@@ -20,6 +22,14 @@ def order(installed: Installed, key: str, kind: str, seconds: float, **fields: A
     told = {"id": key, "kind": kind, "owner": OWNER, "outcome": "accepted", "reason": ""}
     about = {"job": "", "number": 0, "created_at": ago(seconds), "owner_email": ""}
     installed.put(f"commands/{key}", {**told, **about, **fields})
+
+
+def tell(installed: Installed, name: str, seconds: float, event: str, **changes: Any) -> Slice:
+    """Write a slice of mine, and an entry of its timeline."""
+    slice_ = installed.put_slice(make_slice(make_job(9), name=name, **changes))
+    entry = {"at": ago(seconds), "who": "launch", "event": event, "text": f"{name}: {event}"}
+    installed.put(f"slices/{name}/timeline/{event}", entry)
+    return slice_
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +48,7 @@ def past(installed: Installed) -> None:
     installed.say(other, "1", "somebody else's", at=ago(50))
     order(installed, "a", "submit", 90000, job=job.id, number=4)
     order(installed, "b", "stop", 200, job=job.id, number=4, owner="grace")
-    order(installed, "c", "stop", 90, outcome="refused", reason="job 4 has ended", number=4)
+    order(installed, "c", "stop", 90, outcome="refused", reason="job 4 has ended", job=job.id)
     order(installed, "d", "pause", 80, owner="root")
     order(installed, "e", "release", 70, owner="grace")
 
@@ -122,11 +132,56 @@ def test_only_my_own_orders_are_told_when_i_want_so(tpuctl: Tpuctl) -> None:
 
 def test_slices_of_mine_are_told(tpuctl: Tpuctl, installed: Installed) -> None:
     """What happens to them while no job is there."""
-    slice_ = installed.put_slice(make_slice(make_job(9), name="v2-1"))
-    entry = {"at": ago(10), "who": "recovery", "event": "SliceReleased", "text": "is being deleted"}
-    installed.put(f"slices/{slice_.name}/timeline/1", entry)
+    tell(installed, "v2-1", 10, "SliceLost")
 
-    assert ("tpuctl", "v2-1", "is being deleted") == rows(tpuctl)[-1]
+    assert ("tpuctl", "v2-1", "v2-1: SliceLost") == rows(tpuctl)[-1]
+
+
+@pytest.mark.parametrize("kind", [Kind.NAMED, Kind.ADOPTED])
+def test_slices_that_are_gone_are_told(tpuctl: Tpuctl, installed: Installed, kind: Kind) -> None:
+    """Else nothing would say which one was given back."""
+    order(installed, "f", "release", 9)
+    tell(installed, "v2-1", 10, "SliceReleased", live=False, kind=kind)
+
+    assert [*RECENT, ("ada", "v2-1", "slice rm: v2-1: SliceReleased")] == rows(tpuctl)
+
+
+def test_slices_of_jobs_are_told_when_they_are_gone(tpuctl: Tpuctl, installed: Installed) -> None:
+    """Those of others that have their names by now are not."""
+    tell(installed, "digits-s", 10, "SliceReleased", live=False)
+
+    assert [*RECENT, ("tpuctl", "digits-s", "digits-s: SliceReleased")] == rows(tpuctl)
+    tell(installed, "digits-s", 10, "SliceReleased", live=False, uid="b2345678")
+    assert RECENT == rows(tpuctl, "--since", "1h")
+
+
+def test_slices_that_went_before_are_not_read(
+    tpuctl: Tpuctl, installed: Installed, mocker: MockerFixture
+) -> None:
+    """Each would be a query, for ever."""
+    tell(installed, "old", 10, "SliceReleased", live=False, kind=Kind.NAMED)
+    tell(installed, "new", 10, "SliceLost")
+    read = mocker.spy(SqliteStore, "query")
+
+    tpuctl("history", "--since", "0")
+
+    asked = [call.args[1].collection for call in read.call_args_list]
+    assert ["slices/new/timeline"] == [each for each in asked if "slices/" in each]
+
+
+def test_every_query_is_served_without_another_index(
+    tpuctl: Tpuctl, installed: Installed, mocker: MockerFixture
+) -> None:
+    """By the database that large installations have."""
+    tell(installed, "v2-1", 10, "SliceLost")
+    read = mocker.spy(SqliteStore, "query")
+
+    tpuctl("history")
+
+    queries = [call.args[1] for call in read.call_args_list]
+    assert len(queries) > 4
+    for query in queries:
+        query_pb(query)
 
 
 def test_jobs_that_were_over_long_before_are_not_read(tpuctl: Tpuctl, installed: Installed) -> None:
@@ -134,17 +189,6 @@ def test_jobs_that_were_over_long_before_are_not_read(tpuctl: Tpuctl, installed:
     installed.put_job(make_job(4, name="digits", stage=Stage.SUCCEEDED))
 
     assert RECENT == rows(tpuctl)
-
-
-def test_an_order_is_told_of_by_the_entry_of_its_own_time(
-    tpuctl: Tpuctl, installed: Installed
-) -> None:
-    """Not by an earlier one whose order nobody knows any more."""
-    installed.say(make_job(4), "099500", "stopped long ago", event="StopOrdered", at=ago(250))
-
-    found = [deed for deed in rows(tpuctl) if "stopped" in deed[2]]
-
-    assert [("tpuctl", "4", "stopped long ago"), ("grace", "4", "stopped by grace")] == found
 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
@@ -165,3 +209,16 @@ def test_an_unknown_job_and_no_time_are_one_line(tpuctl: Tpuctl) -> None:
     """With what to do."""
     assert 3 == tpuctl("history", "--job", "99").code
     assert "--since: 'x' is neither" in tpuctl("history", "--since", "x").error
+
+
+def test_moments_of_another_year_have_it(tpuctl: Tpuctl, installed: Installed) -> None:
+    """Those of this one do not."""
+    installed.say(make_job(4), "000001", "long ago", at=ago(800 * 86400))
+
+    lines = tpuctl("history", "--job", "4").out.splitlines()
+
+    assert f" {ago(800 * 86400).astimezone().year} " in lines[1]
+    assert f" {ago(100).astimezone().year} " not in lines[-1]
+    installed.put_job(make_job(6))
+    nothing = tpuctl("history", "--job", "6", "--since", "2001-01-31").out
+    assert nothing.startswith("nothing since 31 Jan 2001 00:00:00 (")

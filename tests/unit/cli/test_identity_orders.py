@@ -80,7 +80,9 @@ def test_an_order_carries_the_token(
     monkeypatch: pytest.MonkeyPatch, mocker: MockerFixture, installed: Installed, launch: Launch
 ) -> None:
     """In Google's wiring."""
-    give(deployed(monkeypatch, mocker, installed), new_order(OrderKind.STOP), {"job": "abcdefghijkl"})
+    give(
+        deployed(monkeypatch, mocker, installed), new_order(OrderKind.STOP), {"job": "abcdefghijkl"}
+    )
 
     (command,) = launch.commands
     assert Person(subject_of(ADA), ADA) == claims_of(command["id_token"]).person
@@ -101,7 +103,11 @@ def test_a_refused_token_says_how_to_log_in(
     launch.answer = refuse("the identity token had expired when the order was published")
 
     with pytest.raises(CliError, match="refused: the identity token had expired") as caught:
-        give(deployed(monkeypatch, mocker, installed), new_order(OrderKind.STOP), {"job": "abcdefghijkl"})
+        give(
+            deployed(monkeypatch, mocker, installed),
+            new_order(OrderKind.STOP),
+            {"job": "abcdefghijkl"},
+        )
 
     assert "gcloud auth application-default login" == caught.value.next_step
 

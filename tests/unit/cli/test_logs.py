@@ -7,7 +7,7 @@ import pytest
 from pytest_mock import MockerFixture, MockType
 
 from cli.commands import logs
-from cli.log_reader import LogReader
+from shared.core.model import NO_ATTEMPT
 from shared.core.stages import Stage
 from tests.fakes import FakeBlobs, FakeClock
 from tests.unit.cli.stage import Installed, Tpuctl, make_job, make_slice, now
@@ -53,14 +53,60 @@ def test_one_host_or_one_attempt_can_be_chosen(tpuctl: Tpuctl) -> None:
     assert "[h0] first\n" == tpuctl("logs", "4", "--attempt", "0").out
 
 
-@pytest.mark.usefixtures("shipped")
-def test_nothing_written_is_exit_3(tpuctl: Tpuctl) -> None:
-    """With what was asked for."""
-    result = tpuctl("logs", "4", "--attempt", "7", "--host", "1")
+@pytest.mark.usefixtures("blobs")
+def test_nothing_written_yet_is_exit_3(tpuctl: Tpuctl, installed: Installed) -> None:
+    """With what was asked for, where there is such an attempt and such a host."""
+    installed.put_slice(make_slice(installed.put_job(make_job(4, attempt=1))))
+
+    result = tpuctl("logs", "4", "--attempt", "1", "--host", "1")
 
     assert (3, "") == (result.code, result.out)
-    assert "attempt 7 of job 4 has written nothing yet on host 1" == result.error
+    assert "attempt 1 of job 4 has written nothing yet on host 1" == result.error
     assert "tpuctl show 4" == result.next_step
+
+
+@pytest.mark.usefixtures("shipped", "blobs")
+@pytest.mark.parametrize("more", [[], ["-f"]], ids=["once", "follow"])
+@pytest.mark.parametrize(
+    "words, error",
+    [
+        pytest.param(["--attempt", "2"], "job 4 has no attempt 2, only 0 to 1", id="attempt"),
+        pytest.param(["--host", "2"], "job 4 has no host 2, only 0 to 1", id="host"),
+    ],
+)
+def test_an_attempt_or_a_host_that_there_is_not_is_refused(
+    tpuctl: Tpuctl, words: list[str], more: list[str], error: str
+) -> None:
+    """With those that there are: nobody shall wait for it."""
+    result = tpuctl("logs", "4", *words, *more)
+
+    assert (3, "", error) == (result.code, result.out, result.error)
+    assert "tpuctl show 4" == result.next_step
+
+
+@pytest.mark.usefixtures("blobs")
+def test_before_its_first_attempt_a_job_has_only_that_to_come(
+    tpuctl: Tpuctl, installed: Installed
+) -> None:
+    """It is no mistake to ask for it early."""
+    installed.put_job(make_job(4, attempt=NO_ATTEMPT))
+
+    assert "job 4 has no attempt 1, only 0" == tpuctl("logs", "4", "--attempt", "1").error
+    assert "attempt 0 of job 4 has written nothing yet" == (
+        tpuctl("logs", "4", "--attempt", "0").error
+    )
+
+
+@pytest.mark.usefixtures("blobs")
+def test_where_nobody_knows_the_hosts_any_may_be_asked_for(
+    tpuctl: Tpuctl, installed: Installed
+) -> None:
+    """Another slice has taken the name of the job's."""
+    installed.put_job(make_job(4))
+
+    error = tpuctl("logs", "4", "--host", "7").error
+
+    assert "attempt 0 of job 4 has written nothing yet on host 7" == error
 
 
 def test_single_host_has_no_prefix(tpuctl: Tpuctl, installed: Installed, blobs: FakeBlobs) -> None:
@@ -70,17 +116,6 @@ def test_single_host_has_no_prefix(tpuctl: Tpuctl, installed: Installed, blobs: 
     blobs.put(f"logs/{job.id}/0/0/000000.log", b"plain\n")
 
     assert "plain\n" == tpuctl("logs", "4").out
-
-
-def test_bytes_are_printed_as_they_were_written(installed: Installed, blobs: FakeBlobs) -> None:
-    """A program may write anything."""
-    job = installed.put_job(make_job(4))
-    blobs.put(f"logs/{job.id}/0/0/000000.log", b"bytes \xff stay\nno end")
-    reader = LogReader(blobs, job.id)
-
-    assert [(0, b"bytes \xff stay")] == list(reader.lines(0))
-    assert [] == list(reader.lines(0))
-    assert [(0, b"no end")] == list(reader.rest())
 
 
 def test_follow_goes_from_attempt_to_attempt_until_the_end(
@@ -150,6 +185,48 @@ def test_only_the_last_lines_are_printed_when_so_many_are_wanted(tpuctl: Tpuctl)
     assert "first\na2\nlast without an end\n" == result.out
 
 
+@pytest.mark.usefixtures("shipped")
+def test_host_by_host_the_last_lines_are_those_of_each(tpuctl: Tpuctl) -> None:
+    """Else of all together."""
+    result = tpuctl("logs", "4", "--by-host", "-n", "2")
+
+    assert "[h0] a2\n[h0] last without an end\n[h1] b1\n" == result.out
+    assert "[h0] last without an end\n" == tpuctl("logs", "4", "-n", "1").out
+
+
+def test_following_may_begin_with_the_last_lines(
+    tpuctl: Tpuctl, shipped: FakeBlobs, installed: Installed, pause: MockType
+) -> None:
+    """All that comes is printed then, from where its first line begins."""
+    job = installed.put_job(make_job(4, attempt=1))
+    done = make_job(4, attempt=1, stage=Stage.SUCCEEDED)
+    shipped.put(f"logs/{job.id}/1/0/000002.log", b"!\nw\nx")
+    more: Iterator[Callable[[], object]] = iter(
+        [
+            lambda: shipped.put(f"logs/{job.id}/1/0/000003.log", b"2\ny\n"),
+            lambda: installed.put_job(done),
+        ]
+    )
+
+    def happen() -> None:
+        next(more, int)()
+
+    pause.side_effect = happen
+
+    result = tpuctl("logs", "4", "--host", "0", "-f", "-n", "1")
+
+    assert "w\nx2\ny\n" == result.out
+
+
+@pytest.mark.usefixtures("shipped")
+@pytest.mark.parametrize("words", [[], ["--by-host"], ["-f"]])
+def test_no_line_is_printed_when_none_is_wanted(tpuctl: Tpuctl, words: list[str]) -> None:
+    """That is no error where something was written."""
+    result = tpuctl("logs", "4", "--attempt", "0", "-n", "0", *words)
+
+    assert (0, "") == (result.code, result.out)
+
+
 def test_what_was_shipped_earlier_is_left_out(
     tpuctl: Tpuctl, installed: Installed, mocker: MockerFixture
 ) -> None:
@@ -184,44 +261,6 @@ def test_wrong_words_are_one_line(tpuctl: Tpuctl, words: list[str], error: str) 
 
     assert 2 == result.code
     assert error in result.error
-
-
-def test_following_lists_only_what_comes_after_the_last_chunk(
-    installed: Installed, blobs: FakeBlobs, mocker: MockerFixture
-) -> None:
-    """A run of weeks has a hundred thousand chunks, and whoever follows looks all the time."""
-    job = installed.put_job(make_job(4))
-    folder = f"logs/{job.id}/0"
-    for number in range(20):
-        blobs.put(f"{folder}/0/{number:06d}.log", b"x\n")
-    reader = LogReader(blobs, job.id, hosts=2)
-    assert 20 == len(list(reader.lines(0)))
-    listed = mocker.spy(blobs, "list")
-    blobs.put(f"{folder}/0/000020.log", b"y\n")
-    blobs.put(f"{folder}/1/000000.log", b"z\n")
-
-    assert [(0, b"y"), (1, b"z")] == list(reader.lines(0))
-    assert [
-        ((f"{folder}/0/",), {"after": f"{folder}/0/000019.log"}),
-        ((f"{folder}/1/",), {"after": ""}),
-    ] == [(call.args, call.kwargs) for call in listed.call_args_list]
-
-
-@pytest.mark.parametrize("chunks, lists", [(1, 1), (9000, 9)], ids=["short", "long"])
-def test_of_very_many_hosts_the_cheaper_list_is_read(
-    installed: Installed, blobs: FakeBlobs, mocker: MockerFixture, chunks: int, lists: int
-) -> None:
-    """One request for a page, or one for each host."""
-    job = installed.put_job(make_job(4))
-    for number in range(chunks):
-        blobs.put(f"logs/{job.id}/0/0/{number:06d}.log", b"")
-    reader = LogReader(blobs, job.id, hosts=9)
-    list(reader.lines(0))
-    listed = mocker.spy(blobs, "list")
-    blobs.put(f"logs/{job.id}/0/8/000000.log", b"new\n")
-
-    assert [(8, b"new")] == list(reader.lines(0))
-    assert lists == listed.call_count
 
 
 def test_log_objects_that_are_none_are_passed_over(

@@ -103,9 +103,14 @@ def test_interrupt_before_the_answer_says_how_to_ask_again(
     "kind, args, words",
     [
         pytest.param(
-            OrderKind.PAUSE, {"reason": "x" * 201}, "--reason: string should have at most", id="long"
+            OrderKind.PAUSE,
+            {"reason": "x" * 201},
+            "--reason: string should have at most",
+            id="long",
         ),
-        pytest.param(OrderKind.PAUSE, {"reason": "a\nb"}, "--reason: string should match", id="lines"),
+        pytest.param(
+            OrderKind.PAUSE, {"reason": "a\nb"}, "--reason: string should match", id="lines"
+        ),
         pytest.param(
             OrderKind.SLICE_CREATE,
             {"slice": "a", "slice_uid": "abcdefgh", "accelerator_type": "v" * 65},

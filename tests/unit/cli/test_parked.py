@@ -11,7 +11,9 @@ from shared.topology import DEAD_LETTER_ATTEMPTS
 from tests.unit.cli.stage import OWNER, Installed, Launch, Tpuctl, ago, refuse
 
 OLD, NEW, REPORT = "a1" * 16, "b2" * 16, "a1" + "c3" * 15
-STOP = json.dumps({"id": "x", "kind": "stop", "args": {"job": "j" * 12}})
+STOP = json.dumps(
+    {"version": 1, "id": "x", "kind": "stop", "owner": "ada", "args": {"job": "j" * 12}}
+)
 
 
 def park(installed: Installed, key: str, source: str, **changes: Any) -> None:
@@ -90,8 +92,21 @@ def test_show_says_all_that_can_be_read(tpuctl: Tpuctl) -> None:
     assert "  reason    it used up its attempts\n  source    launch-commands\n" in out
     assert "delivered 1 time\n" in out
     assert "  attribute kind=command\n" in out
-    assert '  said\n  {\n    "id": "x",\n' in out
+    assert '  said\n  {\n    "version": 1,\n' in out
     assert f"next: tpuctl parked retry {OLD[:8]}: whoever gave it may give it again" in out
+
+
+def test_order_that_nobody_can_read_is_left_where_it_is(
+    tpuctl: Tpuctl, launch: Launch, installed: Installed
+) -> None:
+    """To retry it would be refused each time."""
+    park(installed, OLD, "launch-commands", data=STOP.replace("j" * 12, "no job"))
+
+    shown = tpuctl("parked", "show", OLD).out
+    retried = tpuctl("parked", "retry", "--all")
+
+    assert "next: nothing is to do: nobody can read it; whoever gave it gives a new order" in shown
+    assert (0, []) == (retried.code, launch.commands)
 
 
 @pytest.mark.usefixtures("three")

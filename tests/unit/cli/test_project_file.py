@@ -145,7 +145,11 @@ def test_without_a_file_words_are_a_program(
         pytest.param("[run]\ncommand=['true']\n[run.env]\nRATE = 1",
                      "tpuctl.toml:3: env.RATE: expected text", id="table of its own"),
         pytest.param("[run]\ntype='v4-16'\naccelerator_type='v4-16'",
-                     "accelerator_type: stands twice", id="twice"),
+                     "tpuctl.toml:3: run.accelerator_type: stands twice: "
+                     "type and accelerator_type are the same", id="twice"),
+        pytest.param("[run]\nzones=['a']\nzone='a'",
+                     "tpuctl.toml:3: run.zone: stands twice: zones and zone are the same",
+                     id="twice, the short name last"),
         pytest.param("[run]\ncode = 'nowhere'", "tpuctl.toml:2: run.code: expected a folder",
                      id="code"),
         pytest.param("[run]\noverride = '--lr'", "tpuctl.toml:2: run.override: expected a text",

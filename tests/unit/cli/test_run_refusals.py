@@ -215,3 +215,15 @@ def test_unknown_slice_exits_with_3_and_near_names(
 
     assert (3, "there is no slice 'worm'; near: warm") == (result.code, result.error)
     assert [] == launch.commands
+
+
+def test_zone_of_a_slice_that_is_there_is_its_own(
+    tpuctl: Tpuctl, launch: Launch, installed: Installed
+) -> None:
+    """What is named with a slice is the slice."""
+    installed.put_slice(make_slice(make_job(4), name="b"))
+
+    result = tpuctl("run", "--name", "a", "--on", "b", "--zone", "us-central2-b", "--", "true")
+
+    assert "--zone: slice b is where it is" == _refused(result)
+    assert [] == launch.commands

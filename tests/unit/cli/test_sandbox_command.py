@@ -16,7 +16,7 @@ from sandbox import control
 INFO = control.SandboxInfo(pid=7, started="1", url="http://127.0.0.1:9")
 
 
-@pytest.mark.parametrize("command", [["down"], ["status"], ["preempt", "n"]])
+@pytest.mark.parametrize("command", [["status"], ["preempt", "n"]])
 def test_sandbox_that_is_not_up_is_an_error_with_the_next_step(command: list[str]) -> None:
     """On stderr, exit 1."""
     result = CliRunner().invoke(app, command)
@@ -24,6 +24,22 @@ def test_sandbox_that_is_not_up_is_an_error_with_the_next_step(command: list[str
     assert (1, "") == (result.exit_code, result.stdout)
     assert "error: no sandbox is up" in result.stderr
     assert "next: tpuctl sandbox up\n" in result.stderr
+
+
+def test_down_is_no_error_when_nothing_is_up() -> None:
+    """What was wanted is so."""
+    result = CliRunner().invoke(app, ["down"])
+
+    assert (0, "the sandbox is not up\n", "") == (result.exit_code, result.stdout, result.stderr)
+
+
+def test_down_stops_what_is_up(mocker: MockerFixture) -> None:
+    """And says what it was."""
+    mocker.patch.object(control, "stop", return_value=INFO)
+
+    result = CliRunner().invoke(app, ["down"])
+
+    assert (0, f"sandbox down: {INFO.url}\n") == (result.exit_code, result.stdout)
 
 
 def test_unknown_node_exits_with_not_found(mocker: MockerFixture) -> None:
@@ -119,6 +135,7 @@ def test_status_is_a_table_or_json(mocker: MockerFixture) -> None:
         "queuedResources": [],
         "nodes": [],
         "hosts": [host],
+        "faults": [{"fault": "missing-node", "count": 1}],
     }
     mocker.patch.object(control, "status", return_value=found)
 
@@ -126,8 +143,22 @@ def test_status_is_a_table_or_json(mocker: MockerFixture) -> None:
     parsed = json.loads(CliRunner().invoke(app, ["status", "--json"]).stdout)
 
     assert "n-w-0  ON  8  127.77.0.2" in table
+    assert table.endswith("\nmissing-node  -   1 more\n")
     assert "\nssh: gcloud compute tpus tpu-vm ssh NODE --zone=ZONE\n" in table
     assert found == parsed
+
+
+def test_status_says_nothing_of_faults_when_none_is_in_force(mocker: MockerFixture) -> None:
+    """Not even a header."""
+    nothing: dict[str, object] = {
+        key: [] for key in ("queuedResources", "nodes", "hosts", "faults")
+    }
+    found = {"ssh_port": 0, "url": INFO.url, "pid": 7, **nothing}
+    mocker.patch.object(control, "status", return_value=found)
+
+    result = CliRunner().invoke(app, ["status"])
+
+    assert f"sandbox up: {INFO.url} (process 7)\n" == result.stdout
 
 
 def test_command_imports_nothing_heavy() -> None:

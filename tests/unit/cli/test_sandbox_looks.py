@@ -2,12 +2,14 @@
 
 import json
 import time
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pytest_mock import MockerFixture
 from typer.testing import CliRunner
 
+from cli.commands import sandbox_looks
 from cli.commands.sandbox import app
 from cli.errors import CliError, NotFoundError
 from sandbox import control
@@ -89,6 +91,63 @@ def test_sandbox_is_asked_for_what_is_wanted_only(mocker: MockerFixture) -> None
     assert query.endswith("&method=Create%2A")
     since = float(query.removeprefix("calls?since=").partition("&")[0])
     assert pytest.approx(begun - 600, abs=5) == since
+
+
+@pytest.mark.parametrize(
+    "flags, expected",
+    [
+        pytest.param([], "no calls\n", id="of all"),
+        pytest.param(["--method", "nope"], "no calls with --method nope\n", id="of a method"),
+        pytest.param(
+            ["--since", "10m", "--method", "Get*"],
+            "no calls with --method Get* --since 10m\n",
+            id="of both",
+        ),
+    ],
+)
+def test_no_calls_are_told_with_what_was_asked_for(
+    mocker: MockerFixture, flags: list[str], expected: str
+) -> None:
+    """Instead of a table of nothing; it is no error."""
+    mocker.patch.object(control, "require", return_value=INFO)
+    mocker.patch.object(control.Client, "get", return_value={"calls": [], "forgotten": 0})
+
+    result = CliRunner().invoke(app, ["calls", *flags])
+
+    assert (0, expected) == (result.exit_code, result.stdout)
+
+
+# --- Faults -------------------------------------------------------------------------------------
+
+
+def test_faults_in_force_are_shown_with_what_is_left_of_them() -> None:
+    """Until when, how often, or without an end."""
+    faults = [
+        {"fault": "stockout", "target": "us-central2-b", "how": "wait", "until": None},
+        {"fault": "call", "target": "Create*", "code": 503, "when": "before", "count": 2},
+        {"fault": "slow-call", "target": "Create*", "delay_s": 660.0, "count": 1},
+        {"fault": "stuck-delete", "count": 1},
+    ]
+
+    assert [
+        "in force      on             left    keys",
+        "stockout      us-central2-b  -       how=wait",
+        "call          Create*        2 more  code=503 when=before",
+        "slow-call     Create*        1 more  delay_s=660",
+        "stuck-delete  -              1 more",
+    ] == sandbox_looks.in_force(faults)
+
+
+def test_faults_in_force_fit_a_terminal() -> None:
+    """Even the longest, and whoever reads it: the end is never what is cut."""
+    until = (datetime.now().astimezone() + timedelta(days=40)).replace(microsecond=0)
+    services = ["metadata", "pubsub", "storage"]
+    fault = {"fault": "silent-host", "services": services, "until": until.timestamp()}
+
+    line = sandbox_looks.in_force([{**fault, "target": "a-node-with-a-long-name-w-3"}])[1]
+
+    assert len(line) <= 80
+    assert f"until {until:%d %b %H:%M:%S}  services=metadata,pubsub,storage" in line
 
 
 # --- Logs ---------------------------------------------------------------------------------------

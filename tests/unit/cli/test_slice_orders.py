@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from pytest_mock import MockerFixture
 
+from cli.commands import slice_orders
 from cli.installation import Installation
 from shared.core.slices import Kind, Slice
 from tests.fakes import FakeSliceApi
@@ -92,6 +93,20 @@ def test_wait_tells_why_a_slice_is_not_made(tpuctl: Tpuctl, installed: Installed
     result = tpuctl("slice", "create", "warm", "--type", "v4-16", "--wait")
 
     assert (1, "slice warm is not made: no such type there") == (result.code, result.error)
+
+
+@pytest.mark.usefixtures("launch")
+def test_whoever_stops_waiting_hears_that_the_slice_is_still_made(
+    tpuctl: Tpuctl, installed: Installed, mocker: MockerFixture
+) -> None:
+    """It costs money."""
+    installed.put_slice(warm(generations=()))
+    mocker.patch.object(slice_orders, "_tell_until_up", side_effect=KeyboardInterrupt)
+
+    result = tpuctl("slice", "create", "warm", "--type", "v4-16", "--wait")
+
+    assert (130, "interrupted: slice warm is still being made") == (result.code, result.error)
+    assert "tpuctl slice show warm, or tpuctl slice rm warm" == result.next_step
 
 
 @pytest.mark.usefixtures("launch")

@@ -1,5 +1,7 @@
 """Times as people type them."""
 
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -31,6 +33,18 @@ def test_what_is_no_length_is_refused(written: str) -> None:
         seconds("--timeout", written)
 
 
+@pytest.mark.parametrize("written", ["99999d", "9999d1s", "9" * 99, "239977h"])
+def test_a_length_that_is_too_long_is_called_so(written: str) -> None:
+    """With the longest one."""
+    with pytest.raises(typer.BadParameter, match=r"--hold: .* is too long: at most 9999d"):
+        seconds("--hold", written)
+
+
+def test_the_longest_length_is_read() -> None:
+    """In whatever unit."""
+    assert 9999 * 86400 == seconds("--hold", "9999d") == seconds("--hold", "239976h")
+
+
 def _at(hour: int, minute: int, *, days: int = 0) -> datetime:
     midnight = NOW.replace(hour=hour, minute=minute, second=0, microsecond=0)
     return midnight - timedelta(days=days)
@@ -59,3 +73,41 @@ def test_what_is_no_moment_is_refused(written: str) -> None:
     """Naming the flag and what it could have been."""
     with pytest.raises(typer.BadParameter, match=r"--since: .* is neither so long ago"):
         moment("--since", written, NOW)
+
+
+@pytest.mark.parametrize("written", ["2026-05-31T12:00:01+00:00", "2035-01-01", "9998-12-31"])
+def test_what_is_still_to_come_is_refused(written: str) -> None:
+    """Nothing has happened since."""
+    with pytest.raises(typer.BadParameter, match=r"^--since: '.*' is still to come$"):
+        moment("--since", written, NOW)
+
+
+def test_now_is_not_still_to_come() -> None:
+    """Nor is anything before."""
+    assert NOW == moment("--since", "2026-05-31T12:00+00:00", NOW)
+
+
+@pytest.fixture(params=["Asia/Tokyo", "America/New_York"])
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Live somewhere else."""
+    with monkeypatch.context() as there:
+        there.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("zone")
+@pytest.mark.parametrize("written", ["0001-01-01", "9999-12-31T23:59"])
+def test_the_ends_of_the_calendar_are_refused(written: str) -> None:
+    """Elsewhere it is a year that no calendar has."""
+    with pytest.raises(typer.BadParameter, match=r"--since: .* is neither so long ago"):
+        moment("--since", written, NOW)
+
+
+@pytest.mark.usefixtures("zone")
+def test_what_is_long_ago_is_read_anywhere() -> None:
+    """And can be shown there."""
+    found = moment("--since", "0002-01-01", NOW)
+
+    assert datetime(2, 1, 1) == found.astimezone().replace(tzinfo=None)  # noqa: DTZ001

@@ -112,4 +112,7 @@ def test_watched_terminal_sees_one_line_that_changes(
     result = tpuctl("wait", "1")
 
     assert 130 == result.code
-    assert "\r\x1b[Kjob 1 running, step 3/9, on its slice\r\x1b[Kinterrupted\n" == result.err
+    assert (
+        "\r\x1b[Kjob 1 running, step 3/9, on its slice\r\x1b[K"
+        "error: interrupted: job 1 goes on\nnext: tpuctl wait 1, or tpuctl stop 1\n" == result.err
+    )

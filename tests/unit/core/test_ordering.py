@@ -106,7 +106,7 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "resuming what runs": (
         lambda: ordering.check_again(running().served, Again(2, None, None, False, False)),
-        "job 1 has not ended: running",
+        "job 1 has not ended: running; tpuctl stop 1",
     ),
     "resuming what one did not see": (
         lambda: ordering.check_again(failed().served, Again(1, None, None, False, False)),
@@ -118,7 +118,7 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "releasing what works": (
         lambda: ordering.release(running()),
-        "slice hi-1 is busy: stop its job first",
+        "slice hi-1 is busy with job 1: tpuctl stop 1 first",
     ),
 }
 

@@ -110,7 +110,10 @@ def test_scenario_begins_with_its_settings(tmp_path: Path) -> None:
             id="law",
         ),
         pytest.param(
-            "seed: 7", "seed: often", ":2: seed: Input should be a valid integer", id="number"
+            "seed: 7",
+            "seed: often",
+            ":2: seed: expected a whole number, found the text 'often'",
+            id="number",
         ),
         pytest.param(
             "    every_s: 5\n", "", ": faults: fault preempt: times needs every_s", id="times"
@@ -118,12 +121,12 @@ def test_scenario_begins_with_its_settings(tmp_path: Path) -> None:
         pytest.param(
             "nodes: 0",
             "nodes: -1",
-            "nodes: Input should be greater than or equal to 0",
+            "nodes: expected at least 0, found -1",
             id="negative",
         ),
         pytest.param("seed: 7", "seed: 7\nseed: 8", ":3: seed: stands twice", id="twice"),
         pytest.param(
-            "speed: 60", "speed: 0", ":3: speed: Input should be greater than 0", id="no speed"
+            "speed: 60", "speed: 0", ":3: speed: expected more than 0, found 0", id="no speed"
         ),
         pytest.param("faults:", "faults: [", "cannot be read as YAML", id="no YAML"),
     ],
