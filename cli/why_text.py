@@ -14,7 +14,7 @@ from cli.job_text import next_step
 from cli.job_view import TimelineEntry
 from cli.why_view import WhyView
 from cli.why_waits import MEANINGS, wait_of
-from shared.core.model import Attempt
+from shared.core.model import Attempt, FailedRestore
 from shared.core.slices import Bid
 from shared.core.stages import Stage
 
@@ -90,6 +90,23 @@ def _because(found: WhyView) -> Iterator[str]:
         yield f"before this one, {_end(found, ended)}"
     if job.reason:
         yield tables.printable(job.reason)
+    if job.stage is Stage.FAILED and job.failed_restore is not None:
+        yield from _changed_since(attempts, job.failed_restore)
+
+
+def _changed_since(attempts: Sequence[Attempt], failed: FailedRestore) -> Iterator[str]:
+    """Say so where the program is another one than that which saved the checkpoint."""
+    specs = {attempt.number: attempt.spec_sha256 for attempt in attempts}
+    savers = [
+        attempt
+        for attempt in attempts
+        if attempt.number not in failed.attempts and (attempt.checkpoint_step or -1) >= failed.step
+    ]
+    if savers and specs.get(failed.attempts[-1]) != savers[-1].spec_sha256:
+        yield (
+            f"its command or code is not that of attempt {savers[-1].number}, which saved step"
+            f" {failed.step} or a later one: that may be what fails"
+        )
 
 
 def _end(found: WhyView, attempt: Attempt) -> str:

@@ -13,7 +13,7 @@ from shared.core.causes import Cause
 from shared.core.codec import to_fields
 from shared.core.gate import Gate, Stop
 from shared.core.hosts import Checkpoint, Host, Progress
-from shared.core.model import Ending, Job, Spent, Writer
+from shared.core.model import Ending, FailedRestore, Job, Spent, Writer
 from shared.core.slices import Bid, BidStage, Slice, View
 from shared.core.stages import Stage
 from tests.unit.cli.stage import (
@@ -240,6 +240,22 @@ def test_a_failure_says_the_cause_the_evidence_and_what_to_type(
     assert "2 attempts, 10m00s at work, 20 steps done twice" == spent[1]
     assert spent[2].startswith("8.0")  # a v4-16 has 8 chips, and it was held for an hour
     assert "chip-hours" in spent[2]
+
+
+@pytest.mark.parametrize("sha256, is_told", [("a" * 64, False), ("b" * 64, True)])
+def test_a_program_that_changed_is_suspected_before_its_checkpoint(
+    tpuctl: Tpuctl, installed: Installed, sha256: str, *, is_told: bool
+) -> None:
+    """What saved it could read it, as far as anybody knows."""
+    job = make_job(1, stage=Stage.FAILED, failed_restore=FailedRestore(10, (1, 2)))
+    put(installed, job)
+    installed.put_attempt(make_attempt(job, 0, spec_sha256="a" * 64, checkpoint_step=20))
+    for number in (1, 2):
+        attempt = make_attempt(job, number, spec_sha256=sha256, start_step=10)
+        installed.put_attempt(attempt)
+
+    words = "not that of attempt 0, which saved step 10 or a later one: that may be what fails"
+    assert is_told == (words in answer(tpuctl).get("because", "").replace("\n", " "))
 
 
 def test_ledger_lines_and_what_is_held_are_one_bill(tpuctl: Tpuctl, installed: Installed) -> None:
