@@ -6,32 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shared.core.catalog import near_names
-from shared.core.spec_errors import found, shown
+from shared.core.spec_errors import reason_of
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
-    from pydantic_core import ErrorDetails
-
-_EXPECTED = {
-    "bool_parsing": "true or false",
-    "bool_type": "true or false",
-    "dict_type": "a mapping",
-    "float_parsing": "a number",
-    "float_type": "a number",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "int_type": "a whole number",
-    "mapping_type": "a mapping",
-    "model_type": "a mapping",
-    "string_type": "text",
-    "tuple_type": "a list",
-}
-_BOUNDS = {
-    "greater_than": ("gt", "more than"),
-    "greater_than_equal": ("ge", "at least"),
-    "less_than": ("lt", "less than"),
-    "less_than_equal": ("le", "at most"),
-}
 
 
 def with_setting(error: ValidationError, keys: Mapping[int | str, Iterable[str]]) -> str:
@@ -62,24 +40,8 @@ def _first(
     first = min(details, key=lambda detail: detail["type"] != "extra_forbidden")
     location = first["loc"]
     if first["type"] != "extra_forbidden":
-        return location, _reason(first), None
+        return location, reason_of(first), None
     above = next((part for part in reversed(location[:-1]) if part in keys), "")
     key = str(location[-1])
     near = near_names(key, keys.get(above, ()))
     return location, f"; did you mean {near[0]}?" if near else "", key
-
-
-def _reason(detail: ErrorDetails) -> str:
-    """Say what was expected and what was found."""
-    kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
-    if kind == "missing":
-        return "is missing"
-    if kind == "value_error":
-        return str(context["error"])
-    if kind == "literal_error":
-        return f"expected {context['expected']}, found {found(given)}"
-    if kind in _BOUNDS:
-        key, words = _BOUNDS[kind]
-        return f"expected {words} {context[key]:.15g}, found {shown(given)}"
-    expected = _EXPECTED.get(kind)
-    return f"expected {expected}, found {found(given)}" if expected else detail["msg"]

@@ -33,16 +33,26 @@ _ALSO_CALLED = {
     "zone": "zones",
 }
 _EXPECTED = {
+    "bool_parsing": "true or false",
     "bool_type": "true or false",
     "dict_type": "a mapping",
     "finite_number": "a finite number",
+    "float_parsing": "a number",
     "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
     "int_type": "a whole number",
     "mapping_type": "a mapping",
     "model_type": "a mapping",
     "string_type": "text",
     "string_unicode": "valid Unicode text",
     "tuple_type": "a list",
+}
+_BOUNDS = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than": ("lt", "less than"),
+    "less_than_equal": ("le", "at most"),
 }
 
 
@@ -54,6 +64,26 @@ def spec_error(error: ValidationError, known_keys: Mapping[str, Iterable[str]]) 
     details = error.errors(include_url=False)
     first = min(details, key=lambda detail: detail["type"] != "extra_forbidden")
     return SpecError(_field(first["loc"]) or "command", _reason(first, known_keys))
+
+
+def reason_of(detail: ErrorDetails) -> str:
+    """Say what was expected and what was found, of any error but a key that does not exist."""
+    kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
+    if kind in _BOUNDS:
+        key, words = _BOUNDS[kind]
+        return f"expected {words} {context[key]:.15g}, found {shown(given)}"
+    match kind:
+        case "missing":
+            return "is missing"
+        case "value_error":
+            return str(context["error"])
+        case "enum" | "literal_error":
+            return f"expected {context['expected']}, found {found(given)}"
+        case "too_long":
+            return f"expected at most {context['max_length']} items, found more"
+        case _:
+            expected = _EXPECTED.get(kind)
+            return f"expected {expected}, found {found(given)}" if expected else detail["msg"]
 
 
 def found(value: object) -> str:
@@ -99,26 +129,10 @@ def shorten(key: str) -> str:
 
 
 def _reason(detail: ErrorDetails, known_keys: Mapping[str, Iterable[str]]) -> str:
-    kind, context = detail["type"], detail.get("ctx", {})
-    match kind:
-        case "missing":
-            return "is missing"
-        case "extra_forbidden":
-            above, key = _field(detail["loc"][:-1]), str(detail["loc"][-1])
-            return _no_such_key(key, known_keys.get(above, ()))
-        case "value_error":
-            return str(context["error"])
-        case "enum" | "literal_error":
-            return f"expected {context['expected']}, found {found(detail['input'])}"
-        case "greater_than_equal":
-            return f"expected at least {context['ge']}, found {shown(detail['input'])}"
-        case "less_than_equal":
-            return f"expected at most {context['le']}, found {shown(detail['input'])}"
-        case "too_long":
-            return f"expected at most {context['max_length']} items, found more"
-        case _:
-            expected = _EXPECTED.get(kind)
-            return f"expected {expected}, found {found(detail['input'])}" if expected else kind
+    if detail["type"] != "extra_forbidden":
+        return reason_of(detail)
+    above, key = _field(detail["loc"][:-1]), str(detail["loc"][-1])
+    return _no_such_key(key, known_keys.get(above, ()))
 
 
 def _no_such_key(key: str, known_keys: Iterable[str]) -> str:
