@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from cli.installation import READERS
 from cli.jobs import JobRow, list_jobs
 from cli.tables import printable
 from shared.core.orders import OrderKind, Verdict
@@ -21,7 +22,6 @@ from shared.ports import Document, Query, Store, Where
 JOBS_MAX: Final = 200
 ENTRIES_MAX: Final = 1000
 SLICES_MAX: Final = 200
-READERS: Final = 16
 OURSELVES: Final = "tpuctl"
 # What is still told of a job after its last change, such as that its slice is gone.
 _AFTERMATH: Final = timedelta(days=1)

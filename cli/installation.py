@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Opened = TypeVar("Opened")
 # The document of the kill switch (``shared.app.pause``).
 PAUSE = "control/pause"
+# So many documents or objects are read side by side.
+READERS = 16
 _PAID_LOOK_S = 0.5
 _RUNNERS = {Wiring.EMBEDDED: local_runner.RUNNER, Wiring.BOX: local_runner.BOX}
 

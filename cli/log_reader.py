@@ -14,6 +14,7 @@ from datetime import datetime
 from itertools import chain, groupby, islice
 from typing import Final
 
+from cli.installation import READERS
 from shared.core.names import log_prefix
 from shared.ports import BlobInfo, Blobs
 
@@ -21,7 +22,6 @@ PARTS = 5
 # So many hosts are always asked one by one, and so many names stand on one page of a list.
 EACH_MAX = 8
 PAGE = 1000
-READERS: Final = 16
 # So many chunks are read, or asked for, while their lines wait to be wanted.
 AHEAD: Final = 32
 

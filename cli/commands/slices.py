@@ -10,7 +10,7 @@ import typer
 from cli import tables
 from cli.as_json import print_json
 from cli.commands import slice_orders
-from cli.installation import Installation, for_orders, here
+from cli.installation import READERS, Installation, for_orders, here
 from cli.jobs import warn_without_runner
 from cli.orders import give, new_order
 from cli.slices import find_slice, live_slices, name_of, newest_bid
@@ -49,7 +49,8 @@ def list_slices(
     if not found:
         typer.echo("no slices\nnext: tpuctl run --help, tpuctl slice create --help")
     else:
-        for line in _table([_row(installation, document) for document in found]):
+        numbers = _job_numbers(installation, found)
+        for line in _table([_row(document, numbers) for document in found]):
             typer.echo(line)
         warn_without_runner(installation)
     if everything:
@@ -130,7 +131,7 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _row(installation: Installation, document: Document) -> tuple[str, ...]:
+def _row(document: Document, numbers: Mapping[str, str]) -> tuple[str, ...]:
     fields: Mapping[str, Any] = document.fields
     bid = newest_bid(fields)
     return (
@@ -142,12 +143,17 @@ def _row(installation: Installation, document: Document) -> tuple[str, ...]:
         str(fields["generation"]),
         str(bid.get("zone") or "-"),
         str(bid.get("state") or bid.get("stage") or "-").lower(),
-        _job_number(installation, str(fields["job"])),
+        numbers.get(fields["job"], "-"),
         tables.age(fields["created_at"], document.read_at),
         tables.printable(str(fields.get("summary") or fields.get("reason") or "")),
     )
 
 
-def _job_number(installation: Installation, job_id: str) -> str:
-    document = installation.store.get(f"jobs/{job_id}") if job_id else None
-    return str(document.fields["number"]) if document else "-"
+def _job_numbers(installation: Installation, found: list[Document]) -> Mapping[str, str]:
+    """Return the numbers of the jobs that slices work for, by their ids; read side by side."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    paths = {f"jobs/{each.fields['job']}" for each in found if each.fields["job"]}
+    with ThreadPoolExecutor(READERS) as readers:
+        jobs = readers.map(installation.store.get, paths)
+        return {str(job.fields["id"]): str(job.fields["number"]) for job in jobs if job}

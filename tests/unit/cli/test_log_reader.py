@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_mock import MockerFixture
 
-from cli.log_reader import AHEAD, READERS, Line, LogReader
+from cli.installation import READERS
+from cli.log_reader import AHEAD, Line, LogReader
 from shared.errors import Unavailable
 from shared.ports import Blob
 from tests.fakes import FakeBlobs, FakeClock
