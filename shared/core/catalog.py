@@ -16,6 +16,8 @@ from typing import TypedDict, cast
 from shared.errors import SpecError
 
 NEAR_NAMES_MAX = 3
+# Of the zones that have a type so many are told, those of the same continent first.
+ZONES_TOLD_MAX = 5
 _SIZED = re.compile(r"([a-z0-9]+)-(\d+)")
 
 
@@ -143,7 +145,10 @@ class Catalog:
             return
         if zone not in self.zones:
             raise SpecError("zone", _unknown(zone, near_names(zone, self.zones)))
-        where = ", ".join(generation.zones)
+        continent = zone.partition("-")[0]
+        zones = sorted(generation.zones, key=lambda each: each.partition("-")[0] != continent)
+        more = len(zones) - ZONES_TOLD_MAX
+        where = ", ".join(zones[:ZONES_TOLD_MAX]) + (f" and {more} more" if more > 0 else "")
         raise SpecError(
             "zone", f"{accelerator.accelerator_type} is not in {zone}; it is in {where}"
         )

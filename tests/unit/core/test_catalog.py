@@ -67,6 +67,18 @@ def test_what_is_not_offered_is_refused_with_near_names(
     assert hint in caught.value.reason
 
 
+def test_of_many_zones_a_few_are_named_those_nearby_first() -> None:
+    """They fit in a line, and the rest is counted."""
+    with pytest.raises(SpecError) as caught:
+        CATALOG.check("v5litepod-16", "us-central2-b", None)
+
+    zones, _, more = caught.value.reason.partition("it is in ")[2].partition(" and ")
+    offered = CATALOG.generations["v5e"].zones
+    assert 5 == len([zone for zone in zones.split(", ") if zone.startswith("us-")])
+    assert set(zones.split(", ")) < set(offered)
+    assert f"{len(offered) - 5} more" == more
+
+
 @pytest.mark.parametrize(
     "name, zone, tier, usd",
     [
