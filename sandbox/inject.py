@@ -243,6 +243,8 @@ def _slow(cloud: Cloud, delay: CallDelay) -> list[str]:
 
 
 def _end_later(cloud: Cloud, cure: str, for_s: float | None) -> None:
+    # What is ordered again lasts as long as it was said last.
+    cloud.ledger.timers.drop(OVER, cure)
     if for_s is not None:
         cloud.after(for_s, OVER, "", cure)
 

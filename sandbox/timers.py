@@ -42,9 +42,13 @@ class Timers:
         """Return all timers of a kind, earliest first."""
         return sorted(timer for timer in self._heap if timer.kind == kind)
 
-    def drop(self, kind: str) -> None:
-        """Forget all timers of a kind."""
-        self._heap = [timer for timer in self._heap if timer.kind != kind]
+    def drop(self, kind: str, detail: str | None = None) -> None:
+        """Forget all timers of a kind, or those of them with one detail."""
+        self._heap = [
+            timer
+            for timer in self._heap
+            if timer.kind != kind or (detail is not None and timer.detail != detail)
+        ]
         heapq.heapify(self._heap)
 
     def by_number(self) -> dict[str, Timer]:

@@ -53,6 +53,26 @@ def test_stockout_holds_requests_back(words: Words, expected: QueuedState) -> No
     assert expected == state(cloud)
 
 
+@pytest.mark.parametrize("again, left", [({"for_s": 100}, [True, False]), ({}, [True, True])])
+def test_fault_that_is_ordered_again_lasts_as_long_as_was_said_last(
+    again: Words, left: list[bool]
+) -> None:
+    """The end of the first one does not end it; another zone is another fault."""
+    cloud = make_cloud()
+    fault = {"fault": "stockout", "zone": ZONE}
+    cloud.weather.inject({**fault, "for_s": 10})
+    cloud.weather.inject({**fault, "zone": "us-central1-a", "for_s": 20})
+    cloud.weather.inject({**fault, **again})
+
+    found = []
+    for at in (50, 150):
+        cloud.advance(at)
+        found.append(ZONE in cloud.settings.sold_out)
+
+    assert left == found
+    assert "us-central1-a" not in cloud.settings.sold_out
+
+
 def test_stockout_ends_after_its_time() -> None:
     """And those who wait are served."""
     cloud = make_cloud()
