@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from shared.core.names import parse_cloud_name
 from shared.core.stages import Stage as JobStage
@@ -56,7 +57,7 @@ def judge(stage: Stage, crew: Crew, scratch: Path) -> Verdict:
         totals["attempts"] += len(work.attempts)
         totals["generations"] += _generations(work)
         totals["checkpoints saved"] += sum(entry.what == "saved" for entry in work.diary)
-    duplicates += _granted_twice(stage, crew)
+    duplicates += _asked_for_others(stage, crew)
     return Verdict(lost, duplicates, wrong, left(stage), _parked(stage), totals)
 
 
@@ -138,24 +139,25 @@ def _doubled(work: Work, *, is_ordered: bool) -> Iterator[str]:
     yield from overlaps(work.diary)
 
 
-def _granted_twice(stage: Stage, crew: Crew) -> Iterator[str]:
-    """Each generation was asked for, none twice: a request granted anew would be another slice."""
-    granted = [
-        match[1]
-        for call in stage.installation.calls()
-        if call["http_method"] == "POST" and call["status"] == 200
-        if (match := _CREATED.search(call["path"]))
-    ]
-    asked: dict[str, set[int]] = defaultdict(set)
-    for name in granted:
-        if parts := parse_cloud_name(name):
-            asked[parts[1]].add(parts[2])
+def _asked_for_others(stage: Stage, crew: Crew) -> Iterator[str]:
+    """Each generation was asked for, and no other: a request for more would be another slice."""
+    asked = asked_generations(stage.installation.calls())
     for name, work in crew.works.items():
-        numbers, slice_ = asked[work.job.slice_uid], work.view.slice
+        numbers, slice_ = asked.get(work.job.slice_uid, set()), work.view.slice
         known = set(range(1, slice_.generation + 1)) if slice_ else set[int]()
         # Who stops a job may do so before anything was asked for.
         if not numbers <= known or (numbers != known and name not in crew.ordered):
             yield f"{name}: generations {sorted(numbers)} were asked for"
+
+
+def asked_generations(calls: Sequence[Mapping[str, Any]]) -> Mapping[str, set[int]]:
+    """Return which generations of each slice were asked for: also a call that failed may count."""
+    asked: dict[str, set[int]] = defaultdict(set)
+    for call in calls:
+        match = _CREATED.search(call["path"]) if call["http_method"] == "POST" else None
+        if match and (parts := parse_cloud_name(match[1])):
+            asked[parts.slice_uid].add(parts.generation)
+    return asked
 
 
 def _wrong(crew: Crew, task: Task, scratch: Path) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.chaos.judge import overlaps
+from tests.chaos.judge import asked_generations, overlaps
 from tests.installations import Entry
 
 
@@ -41,3 +41,20 @@ def test_attempts_in_turn_are_fine() -> None:
 def test_what_is_not_in_turn_is_told(diary: list[Entry], complaint: str) -> None:
     """In one sentence that says where."""
     assert [complaint] == overlaps(diary)
+
+
+def test_calls_that_failed_have_asked_as_well() -> None:
+    """Their effect may be there; reads and what others made ask for nothing."""
+    path = "/v2alpha1/projects/p/locations/z/queuedResources"
+    calls = [
+        {"http_method": method, "path": f"{path}?queuedResourceId={name}", "status": status}
+        for method, name, status in [
+            ("POST", "tpuctl-abc123-a2345678-g1-b0", 200),
+            ("POST", "tpuctl-abc123-a2345678-g1-b0", 409),
+            ("POST", "tpuctl-abc123-a2345678-g2-b1", 429),
+            ("GET", "tpuctl-abc123-a2345678-g3-b0", 200),
+            ("POST", "somebodys-own", 200),
+        ]
+    ]
+
+    assert {"a2345678": {1, 2}} == asked_generations(calls)
