@@ -49,7 +49,7 @@ def in_force(cloud: Cloud) -> list[JsonObject]:
 
 
 def _lasting(cloud: Cloud) -> Iterator[JsonObject]:
-    until = {timer.detail: timer.at for timer in reversed(cloud.ledger.timers.of(OVER))}
+    until = {timer.detail: timer.at for timer in cloud.ledger.timers.of(OVER)}
     for fault, setting, key in (
         ("stockout", "sold_out", "how"),
         ("quota", "quota_cuts", "chips"),

@@ -68,7 +68,7 @@ def stop(cloud: Cloud, ask: Ask) -> JsonObject:
 def get_guest_attributes(cloud: Cloud, ask: Ask) -> JsonObject:
     """Read what the hosts have told, one entry a host."""
     cloud.check_location(ask.location)
-    message = schema.parse(_of(ask), ask.version, "GetGuestAttributesRequest")
+    message = schema.parse(ask.body, ask.version, "GetGuestAttributesRequest")
     body = schema.as_json(message)
     return {
         "guestAttributes": guests.attributes_of(
@@ -83,7 +83,7 @@ def get_guest_attributes(cloud: Cloud, ask: Ask) -> JsonObject:
 def simulate_maintenance(cloud: Cloud, ask: Ask) -> JsonObject:
     """Start a maintenance event on some hosts; on the first one if none is named."""
     cloud.check_location(ask.location)
-    message = schema.parse(_of(ask), ask.version, "SimulateMaintenanceEventRequest")
+    message = schema.parse(ask.body, ask.version, "SimulateMaintenanceEventRequest")
     workers = tuple(message.worker_ids)  # type: ignore[attr-defined]  # made at run time
     operation = cloud.upkeep.simulate_event(ask.name(_COLLECTION), workers or ("0",))
     return started(cloud, ask, operation)
@@ -93,7 +93,3 @@ def perform_maintenance(cloud: Cloud, ask: Ask) -> JsonObject:
     """Start the announced maintenance of a node now."""
     cloud.check_location(ask.location)
     return started(cloud, ask, cloud.upkeep.maintain(ask.name(_COLLECTION)))
-
-
-def _of(ask: Ask) -> object:
-    return {} if ask.body is None else ask.body

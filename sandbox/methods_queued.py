@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox import codec, render
-from sandbox.errors import bad_field
+from sandbox import codec, render, schema
 from sandbox.listing import in_location
 from sandbox.methods_operations import started
 
@@ -64,9 +63,8 @@ def reset(cloud: Cloud, ask: Ask) -> JsonObject:
 def perform_maintenance(cloud: Cloud, ask: Ask) -> JsonObject:
     """Start the announced maintenance of some nodes of a queued resource."""
     cloud.check_location(ask.location)
-    body = ask.body if isinstance(ask.body, dict) else {}
-    names = body.get("nodeNames", body.get("node_names", []))
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise bad_field("node_names", "Invalid value at 'node_names': expected a list of names.")
-    operation = cloud.upkeep.maintain_some(ask.name(_COLLECTION), tuple(names))
+    kind = "PerformMaintenanceQueuedResourceRequest"
+    message = schema.parse(ask.body, ask.version, kind)
+    names = tuple(message.node_names)  # type: ignore[attr-defined]  # made at run time
+    operation = cloud.upkeep.maintain_some(ask.name(_COLLECTION), names)
     return started(cloud, ask, operation)

@@ -82,13 +82,12 @@ def parse(body: object, version: str, kind: str) -> Message:
 
 def check_whole(body: object, version: str, method: str) -> None:
     """Judge the body of a method whose body is the whole request.  Raises INVALID_ARGUMENT."""
-    given = {} if body is None else body
     known = _OF_EVERY_API.get(method)
     if known is None:
-        parse(given, version, f"{method}Request")
-    elif not isinstance(given, dict):
+        parse(body, version, f"{method}Request")
+    elif not isinstance(body, dict):
         raise invalid("Invalid JSON payload received. Expected an object.")
-    elif unknown := sorted(set(given) - known):
+    elif unknown := sorted(set(body) - known):
         raise _unknown(unknown[0], "")
 
 

@@ -86,6 +86,7 @@ class Service:
         newest = row.newest if ask.version == "v2alpha1" else ()
         check_parameters(ask.params, (*row.parameters, *newest))
         if row.body == "*":
+            ask = replace(ask, body={} if ask.body is None else ask.body)
             schema.check_whole(ask.body, ask.version, ask.method)
         if ask.method == "WaitOperation":
             self._wait(ask)

@@ -40,8 +40,9 @@ def list_slices(
     """List the slices that exist, or are asked for."""
     installation = here()
     zones = [each for text in zone or () for each in text.split(",") if each]
-    found = _in_zones(live_slices(installation), zones)
-    others = _unmanaged(installation, zones) if everything else []
+    live = live_slices(installation)
+    found = _in_zones(live, zones)
+    others = _unmanaged(installation, live, zones) if everything else []
     if as_json:
         more = {"unmanaged": others} if everything else {}
         print_json({"slices": [dict(document.fields) for document in found], **more})
@@ -108,10 +109,12 @@ def _zones_of(fields: Mapping[str, Any]) -> list[str]:
     return [str(zone)] if zone else list(fields["zones"])
 
 
-def _unmanaged(installation: Installation, zones: list[str]) -> list[dict[str, Any]]:
+def _unmanaged(
+    installation: Installation, live: list[Document], zones: list[str]
+) -> list[dict[str, Any]]:
     from cli.unmanaged import read_unmanaged
 
-    return read_unmanaged(installation, live_slices(installation), zones)
+    return read_unmanaged(installation, live, zones)
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
